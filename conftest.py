@@ -1,4 +1,4 @@
-"""What tests of several folders ask for."""
+"""Fixtures that several folders share."""
 
 import gc
 import os
@@ -72,7 +72,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport() -> Iterator[None]:
-    """Fail a test in which a secret was told to anybody."""
+    """Fail a test in which a secret leaked."""
     outcome: Any = yield
     report: pytest.TestReport = outcome.get_result()
     for name, text in report.sections:

@@ -35,7 +35,7 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 
 
 def rows(spec: HistorySpec) -> Iterator[Row]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     short = replace(spec, runs=SHORT, directory=None)
     with ExitStack() as stack:
         addresses = [stack.enter_context(filled_database(one)) for one in (short, spec)]

@@ -18,7 +18,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with pacing_bench() as here:
         yield from _attachments(here)
         yield _searches(here)

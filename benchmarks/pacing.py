@@ -1,4 +1,4 @@
-"""Pacing at saturation: how much of each budget is used, and how often the third party had to say no.
+"""Pacing at saturation: how much of each budget is used, and how often the vendor had to say no.
 
 Used is the time that full windows need, over the time from the first request to the first one after them.
 """
@@ -26,7 +26,7 @@ from benchmarks.stores import stores
 from connector_gateway.connectors import CONNECTORS
 
 PROCESSES = (1, 2, 4)
-"""How many share a store."""
+"""The numbers of processes that share a store."""
 
 AT_ONCE = 120
 """Calls that wait at a time: more than a window lets through, and fewer connections than a gateway takes."""
@@ -156,7 +156,7 @@ def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_to
 
 
 def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """What saturates each room."""
+    """The load that saturates each connector."""
     notes = examples["notes"]
     search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"]}
     yield Order("notes", "POST", "/pages/search", search, 298, "/v1/")
@@ -170,7 +170,7 @@ def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with pacing_bench() as here:
         for order in orders(here.sandbox["examples"]):
             if order.connector in here.connections:
@@ -178,7 +178,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
 
 
 def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """What saturates all six rooms for forty seconds, and mail for a minute, which is its window."""
+    """What saturates all six connectors for forty seconds, and mail for a minute, which is its window."""
     for order in orders(examples):
         yield replace(
             order, calls={"notes": 124, "boards": 118, "tables": 204, "chat": 44, "crm": 404}[order.connector]
@@ -206,7 +206,7 @@ def _measure_together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]
 
 
 def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
-    """How many calls of one key are let through at the same time."""
+    """The number of calls of one key that are admitted at the same time."""
     workspace_id = here.operator.get("/v1/workspaces").json()["data"][0]["workspace_id"]
     body = {"workspace_id": workspace_id, "scope": "read", "calls_per_minute": 120}
     key = here.operator.post("/v1/keys", json=body).raise_for_status().json()["data"]["key"]

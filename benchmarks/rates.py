@@ -38,7 +38,7 @@ KEY = 'wrk.headers["Idempotency-Key"] = "{number}-" .. sent'
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with asgi("benchmarks.stub:app") as upstream, gateway(upstream) as running:
         common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}

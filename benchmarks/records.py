@@ -38,7 +38,7 @@ def distant_database() -> Iterator[str]:
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with (
         asgi("benchmarks.stub:app") as upstream,
         distant_database() as address,

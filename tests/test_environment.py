@@ -11,7 +11,7 @@ REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPE
 
 
 def error_message(**variables: str) -> str:
-    """Why a start with these settings is refused."""
+    """Why a start with these settings is rejected."""
     with pytest.raises(SettingsError) as raised:
         Settings.read(REQUIRED | variables, CONNECTORS)
     return str(raised.value)

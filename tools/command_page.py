@@ -35,7 +35,7 @@ def sections(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def usage(command: click.Command, context: click.Context) -> str:
-    """How a command is written."""
+    """The usage line of a command."""
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 

@@ -74,7 +74,7 @@ def formatted(source: str) -> str:
 
 
 def import_contracts(text: str) -> str:
-    """The import contracts in *text*, for the rooms and stand-ins that are registered."""
+    """The import contracts in *text*, for the connectors and emulators that are registered."""
     connectors = [f'  "connector_gateway.connectors.{connector}",' for connector in CONNECTOR_NAMES]
     side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
     return between(between(text, "rooms", connectors), "applications", [f'  "{side_by_side}",'])

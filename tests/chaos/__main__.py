@@ -1,4 +1,4 @@
-"""``python -m chaos --seconds 180``: let everything fail under load, and tell what was broken; 1 if anything was."""
+"""``python -m chaos --seconds 180``: let everything fail under load, and report what was broken; 1 if anything was."""
 
 import argparse
 import asyncio

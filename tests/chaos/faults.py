@@ -1,4 +1,4 @@
-"""What goes wrong: gateways, the database, the store and the applications, one after the other and at once."""
+"""Failures: gateways, the database, the store and the applications, one after the other and at once."""
 
 import asyncio
 import signal
@@ -57,23 +57,23 @@ class Faults:
     """Whether the store is being troubled now."""
 
     store_restored_at: float = -inf
-    """When its last trouble ended."""
+    """The time at which its last trouble ended."""
 
     went_on: dict[int, float] = field(default_factory=dict)
     """When each gateway went on that had stood still."""
 
     done: Counter[str] = field(default_factory=Counter)
-    """How often each kind of fault happened."""
+    """The number of faults of each kind."""
 
     began: float = field(default_factory=time.monotonic)
     last: Collection[str] = ()
     """Kinds that happen once more when the time for faults is over, one after the other."""
 
     lost_at: float = -inf
-    """When the store last lost its data."""
+    """The time at which the store last lost its data."""
 
     ended_at: float = -inf
-    """When the last fault had ended."""
+    """The time at which the last fault had ended."""
 
     async def go_on(self, seconds: float) -> None:
         """Let faults happen for so long; all is whole again afterwards."""

@@ -98,11 +98,11 @@ class Installation:
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins by connector."""
+        """The emulators by connector."""
         return self.sandbox.emulators
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer of a stand-in to somebody else than the gateway."""
+        """The answer of an emulator to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
 

@@ -36,7 +36,7 @@ LEFT_OUT = {
 WRITES = [name for name in KINDS if name not in LEFT_OUT]
 UNKEYED_SHARE = 0.1
 TWIN_SHARE = 0.15
-"""How many writes are made through both connections at once."""
+"""The share of writes that go through both connections at once."""
 
 READ_SHARE = 0.5
 PAUSE_SECONDS = 0.3
@@ -47,7 +47,7 @@ LIKELY = {"notes": 0.5, "boards": 1.5, "mail": 0.7, "chat": 2.0, "crm": 6.0, "ta
 """How often each room is called: all together ask for less than it allows, also where only a share is used."""
 
 HISTORY_SHARE = 0.3
-"""How often the run of an answer is asked for, of any gateway."""
+"""The share of responses whose run is looked up, at any gateway."""
 
 SMALL_PAUSE_SECONDS = 0.3
 """Between two calls with the small key: half as much again as it may."""
@@ -85,7 +85,7 @@ class Load:
         self.world = World(self.installation)
 
     async def caller(self, number: int) -> None:
-        """Read and write until told to stop."""
+        """Read and write until stopped."""
         iteration = 0
         while not self.stopping:
             iteration += 1
@@ -125,7 +125,7 @@ class Load:
             self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
     async def write(self, kind: str, content: str, way: Way) -> Reply:
-        """Ask for one write; with a key, in changing forms, until there is a result or a definite refusal."""
+        """Ask for one write; with a key, in changing forms, until there is a result or a definite error."""
         keyed = self.random.random() >= UNKEYED_SHARE
         name = f"{kind} {content} {self.installation.ways.index(way)}".replace(" ", "-")
         write = Write(0.0, kind, content, name if keyed else None)
@@ -144,7 +144,7 @@ class Load:
         return reply
 
     async def read(self, connector: str, way: Way) -> Reply:
-        """One read of a room."""
+        """One read of a connector."""
         return await self.ask(connector, *self._reads[connector], way=way)
 
     async def glance(self, connector: str, node: Node) -> Reply:

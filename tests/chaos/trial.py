@@ -22,15 +22,15 @@ CALLERS = 10
 BY_HAND_SECONDS = 2.0
 RECOVERY_SECONDS = 10.0
 HALF_SPEED_SECONDS = 60.0
-"""How long a store that lost its data may let through half of what it does otherwise."""
+"""The time for which a store that lost its data may admit half of the usual calls."""
 
 AFTERWARDS_SECONDS = 5.0
-"""How long all goes on when nothing goes wrong any more."""
+"""The time for which the load continues after the last fault."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended."""
+    """The result of a trial."""
 
     broken: Sequence[str]
     answers: Counter[str]
@@ -45,7 +45,7 @@ class Outcome:
 
     took: Sequence[float]
     recovery_seconds: float
-    """From the last fault until reads of every room are at full speed, at each gateway."""
+    """From the last fault until reads of every connector are at full speed, at each gateway."""
 
 
 async def trial(
@@ -100,7 +100,7 @@ async def trial(
 
 
 async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
-    """Somebody works in the applications that are observed."""
+    """A colleague works in the applications that are observed."""
     await asyncio.sleep(2 * BY_HAND_SECONDS)
     for number in range(1_000_000):
         if load.stopping:

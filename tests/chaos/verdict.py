@@ -1,4 +1,4 @@
-"""What is true after the faults: in the stand-ins, in the history, in the database, and of the processes."""
+"""The state after the faults: in the emulators, in the history, in the database, and of the processes."""
 
 import asyncio
 import time
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from simulation.history import History, SimulatedCall
 
 SETTLED_SECONDS = 60.0
-"""How long after the faults claims and runs of the dead may stay."""
+"""The time for which claims and runs of dead processes may stay after the faults."""
 
 OBSERVED_SECONDS = 150.0
-"""How long after the last change its event may come: two polls, behind what else is to be done."""
+"""The longest delay of the event of the last change: two polls, behind other work."""
 
 HELD_CLAIMS = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
 RUNNING = (
@@ -62,7 +62,7 @@ class Happened:
 
 
 async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequence[ByHand]) -> list[str]:
-    """What is broken, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
+    """The broken promises, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
     happened = Happened(load.calls, load.world)
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
@@ -147,7 +147,7 @@ async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[
 
 
 async def _reported_changes(load: Load, connector: str, expected: Sequence[str]) -> list[str]:
-    """What the feed tells of what was *made*, once it tells of all or the time for that is over."""
+    """What the feed tells of the *expected* changes, once it tells of all or the time for that is over."""
     deadline = time.monotonic() + OBSERVED_SECONDS
     while True:
         seen = [content_of(connector, event, load.world) for event in await _events(load, connector)]

@@ -54,7 +54,7 @@ class Deployment:
         ).json()
 
     def replace(self, number: int) -> int:
-        """Have a gateway end, and start it anew, until it takes calls; its exit status."""
+        """Have a gateway end, and start it again, until it takes calls; its exit status."""
         gateway = self.gateways[number]
         gateway.terminate()
         status = gateway.ended()

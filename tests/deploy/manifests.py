@@ -1,4 +1,4 @@
-"""What stands in the files for Kubernetes and systemd."""
+"""The contents of the files for Kubernetes and systemd."""
 
 from typing import Any
 

@@ -77,7 +77,7 @@ class Gateway:
             wait_until(lambda: self._is_ready(http))
 
     def start_in_vain(self) -> tuple[int, str]:
-        """Start it where that is refused; its exit status, and what it said."""
+        """Start it where the start fails; its exit status and output."""
         self._begin()
         return self.ended(), self._log.read_text(encoding="utf-8")
 
@@ -136,7 +136,7 @@ def gateways(folder: Path, logs: Path, secrets: Mapping[str, str], **settings: s
 
 
 def nginx_program() -> str | None:
-    """Where nginx is: from the path, or where ``TESTS_NGINX`` says."""
+    """The path of nginx: from the path, or where ``TESTS_NGINX`` says."""
     return os.environ.get("TESTS_NGINX") or shutil.which("nginx")
 
 

@@ -62,7 +62,7 @@ def write(gateway: Gateway, text: str) -> list[object]:
 
 
 def count_created(gateway: Gateway) -> Counter[str]:
-    """How many requests made something, by connector."""
+    """The number of requests that created something, by connector."""
     return Counter(
         connector
         for connector in BACKED_UP

@@ -35,7 +35,7 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def matches(expected: Any, answer: Any) -> bool:
-    """Whether *answer* has all that *shown* has; ``…`` stands for any text, and ends a list that goes on."""
+    """Whether *answer* has all that *expected* has; ``…`` stands for any text, and ends a list that goes on."""
     if isinstance(expected, dict):
         return isinstance(answer, dict) and all(
             name in answer and matches(value, answer[name]) for name, value in expected.items()
@@ -53,13 +53,13 @@ def matches(expected: Any, answer: Any) -> bool:
 
 
 def has_lines(expected: str, printed: str) -> bool:
-    """Whether *printed* has the lines of *shown* in their order, each as a part of a line of its own."""
+    """Whether *printed* has the lines of *expected* in their order, each as a part of a line of its own."""
     printed_lines = iter(printed.splitlines())
     return all(any(re.search(anything(line), one) for one in printed_lines) for line in expected.splitlines())
 
 
 def anything(expected: str) -> str:
-    """A pattern of *shown*, in which ``…`` stands for any text."""
+    """A pattern of *expected*, in which ``…`` stands for any text."""
     return ".*".join(map(re.escape, expected.split("…")))
 
 

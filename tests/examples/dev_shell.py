@@ -60,7 +60,7 @@ class Shell:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """What ``dev`` tells of its installation."""
+        """The installation that ``dev`` has created."""
         description: Mapping[str, Any] = json.loads((self.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
         return description
 

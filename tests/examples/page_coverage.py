@@ -1,4 +1,4 @@
-"""Which test runs the code that a page shows."""
+"""The tests that run the code of each page."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def visible_blocks(page: str) -> list[Block]:
 
 
 def counted(page: str) -> Mapping[str, int]:
-    """How many blocks of each language something has to run."""
+    """The number of blocks to run, by language."""
     return Counter(block.language for block in visible_blocks(page))
 
 

@@ -1,4 +1,4 @@
-"""Somebody who types every block of a page, and compares what it shows with what comes."""
+"""A reader who types every block of a page, and compares what it shows with what comes."""
 
 import json
 import re

@@ -71,7 +71,7 @@ def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
 
 @pytest.fixture(scope="module")
 def installation_file(shell: Shell) -> Mapping[str, Any]:
-    """What ``dev`` has made."""
+    """The installation that ``dev`` has created."""
     return shell.described
 
 
@@ -86,7 +86,7 @@ def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
 
 @pytest.fixture(scope="module")
 def returning(shell: Shell, installation_file: Mapping[str, Any]) -> None:
-    """The return address of the guide, without which the line that uses it is refused."""
+    """The return address of the guide, without which the line that uses it is rejected."""
     url = "https://app.example.com/connected"
     typed(shell, f"connector-gateway workspaces change {installation_file['workspace_id']} --return-url {url}", {})
 

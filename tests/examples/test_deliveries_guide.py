@@ -87,7 +87,7 @@ def product() -> Iterator[Product]:
 
 
 def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
-    """What is answered to *lines* of the guide."""
+    """The response to *lines* of the guide."""
     settings = {"GATEWAY_URL": gateway.base_url, "GATEWAY_OPERATOR_TOKEN": OPERATOR, "PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["bash", "-euc", lines], env=settings | variables, capture_output=True, text=True, check=True, timeout=60

@@ -22,12 +22,12 @@ SCREEN = 24
 
 
 def section(title: str) -> str:
-    """What stands under a heading of the README."""
+    """The text under a heading of the README."""
     return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def blocks(title: str) -> list[str]:
-    """What is to be typed in a section."""
+    """The commands of a section."""
     return re.findall(r"```sh\n(.*?)```", section(title), re.DOTALL)
 
 

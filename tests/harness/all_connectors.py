@@ -1,4 +1,4 @@
-"""All rooms behind one gateway, with budgets that nobody waits for and doubts that are settled at once."""
+"""All connectors behind one gateway, with budgets that cause no waiting and doubts that are settled at once."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ UNHURRIED = {
 
 
 def only(connector: str) -> dict[str, AnyConnector]:
-    """*room* alone, with budgets that nobody waits for."""
+    """*connector* alone, with budgets that cause no waiting."""
     return {connector: UNHURRIED[connector]}
 
 
@@ -40,13 +40,13 @@ class NoNetwork(PublicFileFetcher):
 
 @dataclass
 class AllConnectors:
-    """A gateway with all rooms, and the third parties behind it."""
+    """A gateway with all connectors, and the vendors behind it."""
 
     gateway: Gateway
     world: World
 
     def read_calls(self, connector: str) -> Sequence[ReadCall]:
-        """The calls of a room that change nothing; the first of them asks the third party each time."""
+        """The calls of a connector that change nothing; the first of them asks the vendor each time."""
         readings: Sequence[ReadCall] = calls_of(connector).readings(self.gateway.examples(connector))
         return readings
 
@@ -70,7 +70,7 @@ class AllConnectors:
 
 @contextmanager
 def run_all_connectors(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
-    """A started gateway with all rooms in front of *sandbox*; *settings* are those of ``serving``."""
+    """A started gateway with all connectors in front of *sandbox*; *settings* are those of ``serving``."""
     pace = {f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for connector in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
     with run_gateway(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:

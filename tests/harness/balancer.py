@@ -61,7 +61,7 @@ class Backend:
 
 @dataclass
 class Balancer:
-    """Which gateways there are."""
+    """The gateways behind the balancer."""
 
     backends: Sequence[Backend]
     clients: set[asyncio.StreamWriter] = field(default_factory=set)

@@ -40,7 +40,7 @@ WRAPPED = """() => {
 
 
 def chromium_path() -> str:
-    """Where Chromium is; skips, or fails on CI, where there is none."""
+    """The path of Chromium; skips, or fails on CI, where there is none."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         assert os.environ.get("CI") != "true", "Chromium is missing"
@@ -67,7 +67,7 @@ class Window:
     page: Page
     base_url: str
     visited: Sequence[str] = ()
-    """Addresses that may be asked as well, by how they begin: those of third parties."""
+    """Addresses that may be asked as well, by how they begin: those of vendors."""
 
     troubles: list[str] = field(default_factory=list)
     """Requests that went elsewhere, what the policy forbade, and faults of scripts."""
@@ -92,7 +92,7 @@ class Window:
         await self.page.get_by_role("heading", name="Overview").wait_for()
 
     async def sideways(self) -> int:
-        """How many pixels the page is wider than the window."""
+        """The number of pixels by which the page is wider than the window."""
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wider
 

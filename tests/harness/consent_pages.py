@@ -76,7 +76,7 @@ class Browser:
         return form
 
     def send(self, form: Form, button: str, *, account: str = "", unticked: Collection[str] = ()) -> httpx.Response:
-        """What is answered to a *button*, with some boxes unticked and perhaps another account chosen."""
+        """The response to a *button*, with some boxes unticked and perhaps another account chosen."""
         ticked = [("granted", box) for box in form.boxes if box not in unticked]
         fields = [*form.hidden, ("account", account or form.account), *ticked, ("decision", button)]
         return self._http.post(form.action, data=_by_name(fields))

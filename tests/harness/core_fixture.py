@@ -1,4 +1,4 @@
-"""The gateway's core without HTTP, in front of a third party that does exactly what a test tells it to."""
+"""The gateway's core without HTTP, in front of a vendor that does exactly what a test tells it to."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -48,14 +48,14 @@ REJECTED = Failure(UpstreamRefused("No."))
 
 @dataclass
 class FakeUpstream:
-    """The third party: things are put on it, and found on it."""
+    """The vendor: things are put on it, and found on it."""
 
     things: list[str] = field(default_factory=list)
     troubles: list[Failure | None] = field(default_factory=list)
-    """What goes wrong with the next attempts, in turn."""
+    """The failures of the next attempts, in turn."""
 
     searches: list[SentStep] = field(default_factory=list)
-    """What was looked for."""
+    """The searches that were made."""
 
     searched_at: list[float] = field(default_factory=list)
     """When, by the gateway's clock."""
@@ -67,7 +67,7 @@ class FakeUpstream:
     """The account that numbers the things."""
 
     labels: dict[str, str] = field(default_factory=dict)
-    """What the things are called now."""
+    """The current names of the things."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
@@ -116,7 +116,7 @@ class PlaceThing(Params):
 
 
 class ListThings(Params):
-    """Which things to list."""
+    """Parameters of a list of things."""
 
     colour: str | None = None
     limit: int = 2
@@ -308,7 +308,7 @@ class CoreFixture:
 
 
 def data(envelope: Envelope) -> Any:
-    """What an envelope carries."""
+    """The data of an envelope."""
     return from_json(b"".join(map(bytes, envelope.data)))
 
 

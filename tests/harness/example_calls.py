@@ -1,4 +1,4 @@
-"""The calls that the reference shows: one of every operation, made against the stand-ins."""
+"""The calls that the reference shows: one of every operation, made against the emulators."""
 
 import json
 import re
@@ -54,7 +54,7 @@ SECRETS = {
 
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
-    """A gateway in front of every stand-in, with something observed in notes and chat."""
+    """A gateway in front of every emulator, with something observed in notes and chat."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         run_emulators(**EMULATORS) as sandbox,

@@ -78,7 +78,7 @@ GENERAL = [("place", "request"), ("parameter", "connection_id"), ("header", "Aut
 
 @dataclass(frozen=True)
 class Reply:
-    """What the gateway answered."""
+    """A response of the gateway."""
 
     status: int
     headers: httpx.Headers
@@ -114,7 +114,7 @@ class Reply:
 
 
 def parse_reply(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
-    """What an answer says."""
+    """Parse a response."""
     named = httpx.Headers(headers)
     is_json = named.get("content-type", "").endswith(("/json", "+json"))
     return Reply(status, named, loads(body) if is_json else body)
@@ -206,7 +206,7 @@ class Gateway:
     # The other side: what reached the third party, and what goes wrong there
 
     def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
-        """Method, path and status of what reached the third party since the last ``clear``."""
+        """Method, path and status of what reached the vendor since the last ``clear``."""
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].context.request_log]
 
     def clear(self, connector: str) -> None:
@@ -222,7 +222,7 @@ class Gateway:
         self.run(self._open_budgets(connector))
 
     def forget_writes(self) -> None:
-        """Forget who owns which object, since the third party begins anew and issues its identifiers again."""
+        """Forget who owns which object, since the vendor begins again and issues its identifiers again."""
 
         async def forget() -> None:
             await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
@@ -231,16 +231,16 @@ class Gateway:
         self.run(forget())
 
     async def _open_budgets(self, connector: str) -> None:
-        """Open the budgets that refusals have closed: the next test is not about them."""
+        """Open the budgets that errors have closed: the next test is not about them."""
         if isinstance(self.app._shared, LocalCounters):
             self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **options: Any) -> None:
-        """Let the next matching request to the third party go wrong (see the control route)."""
+        """Let the next matching request to the vendor go wrong (see the control route)."""
         self._control(connector, "faults", options)
 
     def knob(self, connector: str, **knobs: Any) -> None:
-        """Turn knobs of the stand-in."""
+        """Turn knobs of the emulator."""
         self._control(connector, "knobs", knobs)
 
     def act(self, connector: str, **action: Any) -> Any:
@@ -341,7 +341,7 @@ def free_port() -> int:
 
 
 def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:
-    """The settings with which the stand-ins of *sandbox* are asked in place of the applications."""
+    """The settings with which the emulators of *sandbox* are asked in place of the applications."""
     described = sandbox.describe()
     upstreams = {name: one for name, one in described["upstreams"].items() if name in connectors}
     return emulator_settings(upstreams, described["clients"])

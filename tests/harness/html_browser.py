@@ -1,4 +1,4 @@
-"""Somebody with a browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
+"""A browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
@@ -21,7 +21,7 @@ class HtmlPage:
 
     @property
     def path(self) -> str:
-        """Where the browser is, with the query."""
+        """The current path, with the query."""
         return self.response.url.raw_path.decode()
 
     @property
@@ -30,7 +30,7 @@ class HtmlPage:
 
     @property
     def text(self) -> str:
-        """What can be read, in one line."""
+        """The visible text, in one line."""
         return " ".join(self.html.get_text(" ").split())
 
     @property

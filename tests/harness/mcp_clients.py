@@ -54,7 +54,7 @@ def named(gateway: Gateway) -> dict[str, str]:
 
 
 async def outcomes(client: Client, calls: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """What became of every one of *calls*, by the name of its tool: its status, or the code of its error."""
+    """The outcome of every one of *calls*, by the name of its tool: its status, or the code of its error."""
     return {name: outcome(await client.call_tool(name, dict(arguments))) for name, arguments in calls.items()}
 
 

@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.identifiers import ulid
 
 RECORDED_AT = datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp()
-"""When the calls were made, as it is shown."""
+"""The time of the calls, as the reference shows it."""
 
 STEP_SECONDS = 300
 """Instants are shown in steps of this length, which is far more than a recording takes."""

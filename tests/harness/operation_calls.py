@@ -1,4 +1,4 @@
-"""Every operation of every room, called as callers do, with what they name there and also not there."""
+"""Every operation of every connector, called as callers do, with what they name there and also not there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,42 +25,42 @@ class ReadCall:
 
 
 def calls_of(connector: str) -> ModuleType:
-    """``calls.py`` of a room's tests."""
+    """``calls.py`` of a connector's tests."""
     return import_module(f"gateway.tests.connectors.{connector}.calls")
 
 
 def writes_of(connector: str) -> Sequence[str]:
-    """The writes of a room; a repeat of one without a content of its own shows nothing here."""
+    """The writes of a connector; a repeat of one without a content of its own shows nothing here."""
     return [name for name in KINDS if name.startswith(f"{connector}.") and "vague" not in name]
 
 
 @dataclass(frozen=True)
 class VendorView:
-    """The third parties, asked past the gateway and past the proxy."""
+    """The vendors, asked past the gateway and past the proxy."""
 
     sandbox: Sandbox
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins, looked into."""
+        """The emulators."""
         return self.sandbox.emulators
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
+        """The response to a client other than the gateway."""
         address = self.sandbox.emulators[connector].context.addresses["base"]
         async with httpx.AsyncClient() as client:
             return (await client.request(method, address + path, json=body, headers=dict(headers))).json()
 
 
 def read(gateway: Gateway, connector: str, reading: ReadCall) -> Reply:
-    """What is answered to a call that changes nothing."""
+    """The response to a call that changes nothing."""
     values = {"connection_id": gateway.connections[connector], **reading.values}
     sent = {"params": values} if reading.method == "GET" else {"json": values}
     return gateway.request(reading.method, f"/v1/connectors/{connector}{reading.path}", **sent)
 
 
 def write(gateway: Gateway, world: World, name: str, content: str, key: str | None) -> Reply:
-    """What is answered to a write, with or without a key."""
+    """The response to a write, with or without a key."""
     kind = KINDS[name]
     method, path, body = kind.request(world, content)
     sent = {"connection_id": gateway.connections[kind.connector], **body}

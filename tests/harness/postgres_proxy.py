@@ -23,7 +23,7 @@ class PostgresProxy:
 
     server: asyncio.Server | None = None
     round_trips: int = 0
-    """How often the gateway spoke after it had been answered."""
+    """The number of round trips of the gateway."""
 
     _answered: bool = True
     _writers: list[asyncio.StreamWriter] = field(default_factory=list)

@@ -81,5 +81,5 @@ def peers(gateway: Gateway) -> list[ClientProtocol]:
 
 
 def unread(gateway: Gateway) -> int:
-    """How many connections have something that their clients do not read."""
+    """The number of connections with data that their clients do not read."""
     return sum(peer.transport.get_write_buffer_size() > 0 for peer in peers(gateway))

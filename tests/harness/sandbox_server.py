@@ -21,7 +21,7 @@ ended = count(1)
 
 
 def create_emulator(sandbox: Sandbox, kind: type[E]) -> E:
-    """The stand-in of *kind*, to look into what it holds."""
+    """The emulator of *kind*, to look into what it holds."""
     (emulator_of_kind,) = (emulator for emulator in sandbox.emulators.values() if isinstance(emulator, kind))
     return emulator_of_kind
 

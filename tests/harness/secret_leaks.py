@@ -101,7 +101,7 @@ def _leak_locations(secret: str, kind: str, said: Mapping[str, set[str]]) -> lis
 
 
 LEAKS = Leaks()
-"""Those of this process."""
+"""The leaks of this process."""
 
 
 def listen() -> None:
@@ -179,7 +179,7 @@ def _overhear_databases() -> None:
 
 
 async def contents(database: Database) -> str:
-    """What the tables have."""
+    """The contents of the tables."""
     queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
     return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
 

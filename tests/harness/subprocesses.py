@@ -51,7 +51,7 @@ def python_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class ForkedProcess(subprocess.Popen[Any]):
-    """A process that was not started anew, but forked from one that has imported everything."""
+    """A process that was not started again, but forked from one that has imported everything."""
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
         """What the standard library's class does once it has made its pipes."""
@@ -100,7 +100,7 @@ def _forked(server: socket.socket, command: bytes, streams: list[int]) -> int:
 
 @cache
 def _server() -> socket.socket:
-    """Whoever forks for this process, and ends with it."""
+    """The process that forks for this one, and ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "harness.forkserver", str(theirs.fileno())]
     with theirs:

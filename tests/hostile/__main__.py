@@ -1,4 +1,4 @@
-"""``python -m hostile``: attack a gateway, and tell what that costs everybody else."""
+"""``python -m hostile``: attack a gateway, and report what that costs other clients."""
 
 import sys
 import tempfile

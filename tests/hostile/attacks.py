@@ -15,7 +15,7 @@ from harness.raw_http import RawHttpClient, open_raw_connection
 KIB = 1024
 MIB = 1024 * KIB
 STALLED_SECONDS = 2.0
-"""How long those hold out that only wait; far longer changes nothing but the time that it takes to measure."""
+"""The time for which waiting clients hold out; more would only prolong the measurement."""
 
 Attack = Callable[[Installation], None]
 

@@ -1,4 +1,4 @@
-"""What an attack costs everybody else: delays of ``/healthz``, and memory of the process, seen from outside."""
+"""What an attack costs other clients: delays of ``/healthz``, and memory of the process, seen from outside."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ TESTS = Path(__file__).parent.parent
 
 @dataclass
 class Seen:
-    """What was seen beside something."""
+    """Measurements of a bystander."""
 
     delays: Sequence[float] = field(default_factory=list)
     waits: Sequence[float] = field(default_factory=list)
@@ -83,7 +83,7 @@ def tries(measured: Callable[[], Seen], most_ms: float) -> list[Seen]:
 
 
 def least_blocked_ms(installation: Installation, work: Callable[[], None], most_ms: float) -> float:
-    """What *work* holds everybody else up, at the least of a few tries."""
+    """The shortest delay that *work* causes other clients, of a few tries."""
 
     def measured() -> Seen:
         with watch_bystander(installation) as seen:

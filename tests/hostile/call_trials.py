@@ -19,7 +19,7 @@ from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
 
 TRIES = 6
-"""How often a write is repeated whose answers are mangled; then once more in peace."""
+"""The number of repeats of a write with mangled responses; then once more without."""
 
 BRIEF = {"download_url", "expires_at", "url"}
 """What differs each time it is asked for."""
@@ -30,7 +30,7 @@ UNEXPECTED = {"poll failed", "polls could not be claimed", "a poll did not end w
 
 @dataclass
 class Hostile(AllConnectors):
-    """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
+    """A gateway behind the proxy, the vendors before it, and what the gateway logged."""
 
     proxy: Mangling
     logged: list[EventDict] = field(repr=False)
@@ -38,7 +38,7 @@ class Hostile(AllConnectors):
     # What every answer must be
 
     def violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with the answers to every call of a room while one answer in three is mangled."""
+        """The flaws of the answers to every call of a connector while one answer in three is mangled."""
         readings = self.read_calls(connector)
         return [violation for seed in seeds for violation in self._violations(connector, readings, seed)]
 
@@ -65,7 +65,7 @@ class Hostile(AllConnectors):
     # What becomes of writes
 
     def doubles(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with what writes made whose answers were mangled, and that were repeated until answered."""
+        """The flaws of objects whose writes got mangled responses and were repeated until they succeeded."""
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
@@ -110,7 +110,7 @@ class Hostile(AllConnectors):
 
 
 def cause_of(entry: Mapping[str, Any]) -> str:
-    """What was logged, and from where in a room it came."""
+    """The log entry, and the line of the connector that caused it."""
     error = entry.get("exc_info")
     frames = traceback.extract_tb(error.__traceback__) if isinstance(error, BaseException) else []
     frames_in_connectors = [
@@ -125,7 +125,7 @@ def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
 
 
 def misshapen(reply: Reply) -> str:
-    """What is wrong with the shape of an answer; nothing if all is well."""
+    """The flaws of the shape of an answer; nothing if all is well."""
     if reply.status == 500 or reply.status >= 600:
         return f"{reply.status} {reply.body['error']['code']}"
     if reply.status == 200:
@@ -147,7 +147,7 @@ def _without(value: Any, names: Collection[str]) -> Any:
 
 @contextmanager
 def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
-    """A started gateway with all rooms behind the proxy, which mangles nothing until it is told to."""
+    """A started gateway with all connectors behind the proxy, which mangles nothing until a test says so."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         mangling(sandbox) as proxy,

@@ -74,7 +74,7 @@ def _chat_deliveries() -> Sequence[Mapping[str, Any]]:
 
 @dataclass
 class EventTrials:
-    """A gateway behind the proxy that polls when it is told to."""
+    """A gateway behind the proxy that polls when a test asks for it."""
 
     hostile: Hostile
 
@@ -143,7 +143,7 @@ class EventTrials:
     # Deliveries
 
     def delivery_violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with the acknowledgements of odd deliveries, and with what comes of them."""
+        """The flaws of the acknowledgements of odd deliveries, and of their consequences."""
         connection_id = self.connect(connector).connections[connector]
         self.poll(connection_id)
         self.hostile.logged.clear()
@@ -177,7 +177,7 @@ def _signed(connector: str, body: bytes) -> dict[str, str]:
 
 @contextmanager
 def run_event_trials(folder: Path) -> Iterator[EventTrials]:
-    """A started gateway behind the proxy that polls when it is told to."""
+    """A started gateway behind the proxy that polls when a test asks for it."""
     settings = {
         "GATEWAY_WATCH": "on",
         "GATEWAY_NOTES_WATCH_SECONDS": "3600",

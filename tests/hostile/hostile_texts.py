@@ -21,7 +21,7 @@ PREPARED = "hostile values"
 
 @dataclass(frozen=True)
 class TextParameter:
-    """A call of a room, and where one of its texts is."""
+    """A call of a connector, and where one of its texts is."""
 
     connector: str
     call: Call
@@ -36,7 +36,7 @@ class TextParameter:
 
 
 def calls(started: AllConnectors, connector: str) -> list[Call]:
-    """Valid calls of *room*, of every operation; first those that go through."""
+    """Valid calls of *connector*, of every operation; first those that go through."""
     writes = []
     for name in writes_of(connector):
         started.prepare(name, PREPARED)
@@ -45,7 +45,7 @@ def calls(started: AllConnectors, connector: str) -> list[Call]:
 
 
 def text_parameters(started: AllConnectors, connector: str) -> list[TextParameter]:
-    """Every text parameter of every operation of *room*, each once; also those that no call gives."""
+    """Every text parameter of every operation of *connector*, each once; also those that no call gives."""
     parameters: dict[tuple[Any, ...], TextParameter] = {}
     for call in calls(started, connector):
         operation = _operation(connector, call)
@@ -97,7 +97,7 @@ def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
 
 
 def answers(started: AllConnectors, connector: str, texts: Sequence[str]) -> Iterator[tuple[TextParameter, str, Reply]]:
-    """What is answered to each of *texts* in each place of *room*; in queries as much of it as an address may hold."""
+    """The response to each of *texts* in each place of *connector*; in queries as much of it as an address may hold."""
     for placed in text_parameters(started, connector):
         for text in texts:
             sent = text[: _fitting(text)] if placed.call.method == "GET" else text
@@ -105,6 +105,6 @@ def answers(started: AllConnectors, connector: str, texts: Sequence[str]) -> Ite
 
 
 def _fitting(text: str) -> int:
-    """How many characters of *text*, which repeats itself, an address may hold."""
+    """The number of characters of *text*, which repeats itself, that fit into a URL."""
     sample = text[:100]
     return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")

@@ -1,4 +1,4 @@
-"""What may be wrong with an answer: keys that are missing, values of another type, refusals in an odd shape."""
+"""The mutations of a response: keys that are missing, values of another type, errors in an odd shape."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ ODD_BODIES: Sequence[Any] = (
     {"error": {"message": {"text": "odd"}, "code": ["odd"], "errors": {"reason": 1}}},
     {"error": ["odd"]},
 )
-"""What may stand in place of any answer."""
+"""Bodies that may replace any response."""
 
 ODD_ERRORS: Sequence[Any] = (
     {"error": {"type": {"name": "odd"}, "message": ["odd"]}},
@@ -30,7 +30,7 @@ ODD_ERRORS: Sequence[Any] = (
     {"message": ["odd"], "category": {"odd": 1}, "errors": {"odd": 1}, "context": "odd"},
     {"errors": ["odd", None, [{}]], "additional_data": "odd", "code": None},
 )
-"""What may stand in place of a refusal."""
+"""Bodies that may replace an error."""
 
 
 def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
@@ -86,7 +86,7 @@ def _at(value: Any, path: JsonPath) -> Any:
 
 
 def _changes(value: Any, path: JsonPath) -> Sequence[tuple[str, Change]]:
-    """What can go wrong with what stands at *place*."""
+    """The possible mutations of the value at *path*."""
     changes: list[tuple[str, Change]] = [("another type", _retype)]
     if isinstance(path[-1], str):
         changes.append(("nothing", _remove))

@@ -115,7 +115,7 @@ class Walk:
     started: AllConnectors
 
     def wrong(self, case: Case) -> Iterator[str]:
-        """What is wrong with what came of *case*."""
+        """The flaws of the outcome of *case*."""
         # A vendor that says it did nothing and did it all the same is not what the table is against.
         if case.rejects and (case.served or case.status == 401):
             return
@@ -180,6 +180,6 @@ def run_cases(folder: Path) -> Iterator[Walk]:
 
 
 def failures(walk: Walk, cases: Iterable[Case]) -> Iterator[str]:
-    """What is wrong with what came of *cases*."""
+    """The flaws of the outcomes of *cases*."""
     for case in cases:
         yield from (f"{case}: {wrong}" for wrong in walk.wrong(case))

@@ -1,4 +1,4 @@
-"""``python -m hostile.probe URL PID``: how long ``/healthz`` takes, and how large a process is, until told to end.
+"""``python -m hostile.probe URL PID``: how long ``/healthz`` takes, and how large a process is, until stopped.
 
 It is a process of its own, so that what an attack costs the attacker delays no measurement.
 Attacker and other programs use the processors too. How long the kernel kept the gateway, or this process, waiting for
@@ -23,7 +23,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
-    """Measure until a line comes in, then tell what was seen."""
+    """Measure until a line comes in, then report it."""
     target, process = urlsplit(sys.argv[1]), Path("/proc") / sys.argv[2]
     here = Path("/proc/thread-self/schedstat")
     connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=60)
@@ -51,7 +51,7 @@ def _waiting_seconds(loop: str, before: Mapping[str, float], after: Mapping[str,
 
 
 def _threads(process: Path) -> Mapping[str, float]:
-    """How long each thread has waited for a processor since it began."""
+    """The seconds for which each thread has waited for a processor since it began."""
     threads = {}
     for thread in (process / "task").iterdir():
         # It may have ended meanwhile.

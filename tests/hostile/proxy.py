@@ -1,4 +1,4 @@
-"""A proxy between the gateway and the third parties that mangles some of their answers, the same ones for a seed."""
+"""A proxy between the gateway and the vendors that mangles some of their answers, the same ones for a seed."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
 """Parts of paths that may differ from run to run."""
 
 REJECTION_BODY = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
-"""How an application refuses whose refusals have status 200."""
+"""The body of an error of applications that send errors with status 200."""
 
 NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
 
@@ -33,7 +33,7 @@ class Mangling:
     """What the proxy does, which tests change as they like, and what it did."""
 
     share: float = 0.0
-    """How many of the answers are mangled."""
+    """The share of the responses that are mangled."""
 
     only_done: bool = False
     """Whether answers are spared unless something was changed."""
@@ -45,7 +45,7 @@ class Mangling:
     """What was done to answers since the beginning of this seed."""
 
     mangled_answers: int = 0
-    """How many answers were mangled since the start."""
+    """The number of responses mangled since the start."""
 
     _seed: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class Mangling:
         self.share = 0.0
 
     def passed_on(self, connector: str, method: str, path: str, status: int, body: bytes) -> bytes:
-        """What becomes of *body*, by the seed and by how many requests of this kind came before."""
+        """The body passed on for *body*, by the seed and by how many requests of this kind came before."""
         request = f"{connector} {method} {IDENTIFIER.sub('…', path)}"
         self._counts[request] += 1
         random = Random(f"{self._seed} {request} {self._counts[request]}")
@@ -77,7 +77,7 @@ class Mangling:
 
 @contextmanager
 def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
-    """A started proxy in front of *sandbox*; it mangles nothing until it is told to."""
+    """A started proxy in front of *sandbox*; it mangles nothing until a test says so."""
     proxy, stack = Mangling(), AsyncExitStack()
     with event_loop_thread("proxy") as background:
         try:

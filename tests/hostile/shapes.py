@@ -1,4 +1,4 @@
-"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the stand-ins, for a minute.
+"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the emulators, for a minute.
 
 Exit 1 means findings. What is valid by its shape and refused by its meaning, such as a cursor that nobody issued, is
 among them, so each is to be read.
@@ -22,7 +22,7 @@ LONGEST_SECONDS = 50
 
 
 def main() -> int:
-    """Serve, call, and tell what was found."""
+    """Serve, call, and report what was found."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         tempfile.TemporaryDirectory() as folder,

@@ -1,4 +1,4 @@
-"""Third parties answer something else than they document: that is told as theirs, and does no harm."""
+"""Vendors answer something else than they document: that is told as theirs, and does no harm."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""No text of a caller becomes a way through a third party's addresses."""
+"""No text of a caller becomes a way through a vendor's addresses."""
 
 import re
 from collections.abc import Iterator

@@ -50,12 +50,12 @@ class Outsider(Gateway):
         return parse_reply(response.status_code, response.headers.multi_items(), response.content)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of *coroutine*, which asks only third parties."""
+        """The result of *coroutine*, which asks only vendors."""
         return asyncio.run(coroutine)
 
 
 def outside(installation: Installation, sandbox: Sandbox) -> AllConnectors:
-    """All rooms of *installation*, with a key that nothing is counted against."""
+    """All connectors of *installation*, with a key that nothing is counted against."""
     (workspace,) = installation.manage("GET", "/v1/workspaces")
     wide = {"workspace_id": workspace["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
     key = installation.manage("POST", "/v1/keys", **wide)["key"]

@@ -24,7 +24,7 @@ class Clause:
 
     @property
     def name(self) -> str:
-        """How the clause is cited."""
+        """The name by which the clause is cited."""
         return f"{self.page}-{self.number}"
 
     @property

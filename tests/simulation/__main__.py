@@ -1,4 +1,4 @@
-"""``python -m simulation --seeds 1000``: let histories happen, and tell those that break a promise."""
+"""``python -m simulation --seeds 1000``: let histories happen, and report those that break a promise."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from simulation import HASH_SEED
 
 SEEDS = 1000
 MAX_REPORTED = 3
-"""Failures that are made smaller and told in full; of the others only the seed and what is broken."""
+"""Failures that are made smaller and reported in full; of the others only the seed and what is broken."""
 
 
 def main() -> int:

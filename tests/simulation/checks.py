@@ -40,7 +40,7 @@ class Owner:
 
     @property
     def rejected(self) -> bool:
-        """Whether the last word was a definite refusal."""
+        """Whether the last word was a definite error."""
         from simulation.history import final  # noqa: PLC0415  # which tells the story this is about
 
         return bool(self.replies) and not self.results and final(self.replies[-1]) and not self.unanswered
@@ -51,7 +51,7 @@ class Owner:
 
 
 def verdict(history: "History") -> list[str]:
-    """What is broken, as sentences that begin with the invariant's number."""
+    """The broken promises, as sentences that begin with the invariant's number."""
     return [
         *objects(history),
         *_half_done(history),
@@ -83,7 +83,7 @@ def objects(history: "History") -> Iterator[str]:
 
 
 def _left_standing(kind: str, owners: Sequence[Owner]) -> Callable[[CreatedObject], bool]:
-    """Whether an object is half a write that was refused, and said so, and that nobody finished later."""
+    """Whether an object is half a write that was rejected, and said so, and that nobody finished later."""
     details = " ".join(_details(owner.replies[-1]) for owner in owners if owner.rejected)
     finished = {one for owner in owners for result in owner.results for one in KINDS[kind].returned_ids(result)}
     return lambda created: created.id in details and created.id not in finished
@@ -193,12 +193,12 @@ def _owned(
 
 
 def _details(reply: Reply) -> str:
-    """What a refusal says about what was done all the same."""
+    """The completed steps that an error reports."""
     return str(reply.body["error"].get("details") or "")
 
 
 def _half_done(history: "History") -> Iterator[str]:
-    """A refusal says what stands of what its call has done."""
+    """An error reports the completed steps of its call."""
     for call in history.calls:
         if call.reply is None or not 400 <= call.reply.status < 500 or _details(call.reply):
             continue

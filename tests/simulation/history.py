@@ -1,4 +1,4 @@
-"""A history: a story as it happens to the real gateway and the stand-ins, and what is true afterwards."""
+"""A history: a story as it happens to the real gateway and the emulators, and what is true afterwards."""
 
 import asyncio
 import contextvars
@@ -51,7 +51,7 @@ from workspace_sandbox import EMULATORS
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
 BEGIN = 700.0
-"""When the processes are started; before, only people have done something."""
+"""The time at which the processes are started; before, only people have done something."""
 
 QUIET_SECONDS = 61.0
 REPEAT_SECONDS = 4.0
@@ -59,7 +59,7 @@ BOUND_SECONDS = 600.0
 """Within which a caller who keeps repeating gets an answer, once faults have stopped."""
 
 OWED_SECONDS = 5.0
-"""How long a process that wakes up may take to write what it owes: twice the time between two tries, and more."""
+"""The time that a resumed process may take to write what it owes: twice the time between two tries, and more."""
 
 LONG_SECONDS = 12.0
 """A wait at least this long may be spent with the processes stopped."""
@@ -95,7 +95,7 @@ NUMBERS = count()
 
 @dataclass
 class Installation:
-    """What every history begins with: the stand-ins as seeded, and a database with a workspace and connections."""
+    """What every history begins with: the emulators as seeded, and a database with a workspace and connections."""
 
     vendors: Vendors
     template: Path
@@ -118,7 +118,7 @@ class SimulatedCall:
 
 @dataclass
 class History:
-    """What happened."""
+    """The events of a run."""
 
     story: Story
     world: World
@@ -132,7 +132,7 @@ class History:
     healed_at: float = 0.0
     restored_at: float = 0.0
     sent: Sequence[Sent] = ()
-    """The requests to third parties, in order."""
+    """The requests to vendors, in order."""
 
     def note(self, *what: object) -> None:
         """Add to the timeline."""
@@ -563,7 +563,7 @@ async def _no_feeds(_: LostPeriod) -> None:
 
 
 def final(reply: Reply) -> bool:
-    """Whether an answer is one that a caller can live with: a result or a definite refusal."""
+    """Whether an answer is one that a caller can live with: a result or a definite error."""
     if reply.status == 200:
         return True
     if reply.code == "outcome_unknown" and not reply.body["error"].get("retry_after"):
@@ -584,7 +584,7 @@ def _summarise(reply: Reply) -> str:
 
 
 def timeline(history: History) -> list[str]:
-    """Everything in order, requests to third parties and storage's failures included."""
+    """Everything in order, requests to vendors and storage's failures included."""
     lines = [*history.lines]
     for sent in history.sent:
         if sent.at >= history.began and (sent.changes or sent.trouble):

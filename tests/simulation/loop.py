@@ -29,7 +29,7 @@ class Host(Protocol):
 
 
 HOST: contextvars.ContextVar[Host | None] = contextvars.ContextVar("HOST", default=None)
-"""The process that the running code belongs to; none for callers, third parties and the history itself."""
+"""The process that the running code belongs to; none for callers, vendors and the history itself."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):

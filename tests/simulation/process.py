@@ -57,7 +57,7 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The code of a refusal."""
+        """The code of an error."""
         return str(self.body["error"]["code"]) if self.status >= 400 else ""
 
     @property

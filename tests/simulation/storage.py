@@ -19,17 +19,17 @@ UNACKNOWLEDGED = "the connection broke during the commit"
 
 @dataclass
 class Storage:
-    """What goes wrong with one database, for everybody who uses it."""
+    """The failures of one database, for everybody who uses it."""
 
     path: Path
     unavailable_until: float = 0.0
     slow_until: float = 0.0
     slow_seconds: float = 0.0
     fail_commits: int = 0
-    """How many of the next commits are refused."""
+    """The number of next commits that fail."""
 
     unacknowledge: int = 0
-    """How many of the next commits are made, but seem to fail."""
+    """The number of next commits that succeed but seem to fail."""
 
     log: list[tuple[float, str]] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ class Storage:
         self.fail_commits = self.unacknowledge = 0
 
     def delay(self) -> float:
-        """How long the next piece of work waits for its turn."""
+        """The time that the next piece of work waits."""
         return self.slow_seconds if _now() < self.slow_until else 0.0
 
     def reached(self) -> None:
@@ -53,7 +53,7 @@ class Storage:
             raise sqlite3.OperationalError(UNAVAILABLE)
 
     def commits(self) -> None:
-        """Raise if this commit is refused."""
+        """Raise if this commit is rejected."""
         self.reached()
         if self.fail_commits > 0:
             self.fail_commits -= 1
@@ -104,7 +104,7 @@ class FaultyConnection(sqlite3.Connection):
 
 
 COMPILED: dict[str, Any] = {}
-"""The first engine's dialect and compiled statements: all others use them too, or each history would compile anew."""
+"""The first engine's dialect and compiled statements: all others use them too, or each history would compile again."""
 
 
 def attach(database: Database, storage: Storage) -> None:

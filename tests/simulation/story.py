@@ -12,11 +12,11 @@ from simulation.writes import KINDS, by_hand
 
 TIMEOUT_SECONDS = 12.0
 SETTLE_SECONDS = 30.0
-"""How long a request may be carried out; less than in production, so that a story takes less time."""
+"""The latest execution of a request; less than in production, so that a story takes less time."""
 
 LATEST_SECONDS = 27.0
-"""How long after its sending a request is carried out at the latest, and found by a search."""
-"""How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
+"""The time after which a sent request is executed at the latest, and found by a search."""
+"""The gateway's timeout for a response: less than usual, so that histories are shorter."""
 
 RESTORED = 0.2
 """The part of stories with a restore, of those that can have one."""
@@ -62,7 +62,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Network:
-    """Trouble with one request to a third party: the *number*-th step, or the *number*-th reading request."""
+    """Trouble with one request to a vendor: the *number*-th step, or the *number*-th reading request."""
 
     number: int
     trouble: Trouble
@@ -117,7 +117,7 @@ class Freeze:
 
 @dataclass(frozen=True)
 class SetClock:
-    """The wall clock of a process is set; that of the third parties (-1) goes wrong all the time."""
+    """The wall clock of a process is set; that of the vendors (-1) goes wrong all the time."""
 
     at: float
     process: int

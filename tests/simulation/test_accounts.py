@@ -29,7 +29,7 @@ PAIRS = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 3), (2, 3)]
 
 
 def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
-    """What is broken after these things have happened."""
+    """The promises that are broken after these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=False))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)

@@ -32,7 +32,7 @@ BROKE = {
 
 @pytest.fixture(scope="module")
 def result() -> CompletedProcess[str]:
-    """What became of all of them, which one process lets happen."""
+    """The outcome of all of them, which one process lets happen."""
     named = [f"--seed={seed}" for seed in BROKE]
     command = [sys.executable, "-m", "simulation", *named, "--seeds", str(HISTORIES), "--processes", "1", "2"]
     return run(command, cwd=TESTS, capture_output=True, text=True, check=False)

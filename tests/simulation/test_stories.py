@@ -19,7 +19,7 @@ LATE = Trouble("silence", done_after=20.0)
 
 
 def broken_promises(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
-    """What is broken after these things have happened."""
+    """The promises that are broken after these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=sleeps))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)

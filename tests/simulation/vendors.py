@@ -1,4 +1,4 @@
-"""The six third parties, in process, and the network between them and the gateway."""
+"""The six vendors, in process, and the network between them and the gateway."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simulation.process import Incarnation
 
 CALL: ContextVar[str] = ContextVar("CALL", default="")
-"""The call that a request to a third party is sent for."""
+"""The call that a request to a vendor is sent for."""
 
 READS = {
     "boards": re.compile(r"GET .*"),
@@ -96,7 +96,7 @@ class Unexpected:
         return f"{self.status} with {self.shape}"
 
     def answer(self, connector: str) -> UpstreamResponse:
-        """The response, as from the vendor of *room*."""
+        """The response, as from the vendor of *connector*."""
         return UpstreamResponse(self.status, _headers("text/html"), self._content(connector))
 
     def _content(self, connector: str) -> bytes:
@@ -128,11 +128,11 @@ def _odd(body: bytes) -> bytes:
 
 
 BODIES: Mapping[str, Callable[[bytes], bytes]] = {"answer": bytes, "garbage": _garbled, "odd": _odd}
-"""What becomes of the body of an answer on its way."""
+"""The body that arrives for a response, by its trouble."""
 
 
 class VendorClock:
-    """The third parties' clock."""
+    """The vendors' clock."""
 
     def __init__(self) -> None:
         self.skew = 0.0
@@ -149,7 +149,7 @@ class VendorClock:
 
 @dataclass(frozen=True)
 class Trouble:
-    """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
+    """The failures of one request: what the gateway is told, and whether and when the request is carried out."""
 
     response: str | Unexpected
     """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
@@ -166,7 +166,7 @@ class Trouble:
 
 @dataclass
 class Sent:
-    """One request to a third party, as the network saw it."""
+    """One request to a vendor, as the network saw it."""
 
     number: int
     at: float
@@ -179,7 +179,7 @@ class Sent:
     body: bytes | None
     trouble: Trouble | None = None
     status: int | None = None
-    """What the third party itself answered; None as long as it was not reached."""
+    """What the vendor itself answered; None as long as it was not reached."""
 
     outcome: str = ""
 
@@ -202,7 +202,7 @@ class Sent:
 
 @dataclass
 class Vendors:
-    """All third parties and what reached them."""
+    """All vendors and what reached them."""
 
     limits: bool = True
     random: Random = field(default_factory=Random)
@@ -210,7 +210,7 @@ class Vendors:
     """Seconds that a request without trouble takes at most, each way."""
 
     troubles: dict[int, Trouble] = field(default_factory=dict)
-    """By the number of the step, counted over all rooms from when the story begins."""
+    """By the number of the step, counted over all connectors from when the story begins."""
 
     reading_troubles: dict[int, Trouble] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -261,7 +261,7 @@ class Vendors:
         task.add_done_callback(self._under_way.discard)
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
+        """The response to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
         return answer.json()
@@ -283,7 +283,7 @@ class Vendors:
     async def carry(
         self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None, outcome: asyncio.Future[Any]
     ) -> None:
-        """Bring a request to its third party and the answer back, as far as trouble lets it."""
+        """Bring a request to its vendor and the answer back, as far as trouble lets it."""
         trouble = sent.trouble
         if trouble is None:
             await asyncio.sleep(self._way())
@@ -303,7 +303,7 @@ class Vendors:
         await seen
 
     async def _respond(self, sent: Sent, trouble: Trouble, outcome: asyncio.Future[Any]) -> None:
-        """What the gateway is told without regard to what the third party does."""
+        """Send the gateway its response regardless of the vendor's."""
         await asyncio.sleep(trouble.response_after)
         if trouble.response == "cut":
             _resolve(outcome, ConnectionLost("the connection broke"))
@@ -333,7 +333,7 @@ class Vendors:
         return self.random.uniform(0.005, self.slowest)
 
     async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
-        """What the third party answers, without a network."""
+        """What the vendor answers, without a network."""
         address = URL(url, encoded=True)
         _, _, application = self._applications[str(address.raw_authority)]
         request = _request(method, address, headers, body)

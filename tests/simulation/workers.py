@@ -1,4 +1,4 @@
-"""Histories side by side: a process per core, each forked with untouched third parties for a few histories."""
+"""Histories side by side: a process per core, each forked with untouched vendors for a few histories."""
 
 import gc
 import os
@@ -24,12 +24,12 @@ LONGEST_SECONDS = 60
 
 
 BATCH = 16
-"""Histories that one fork runs, each with third parties of its own: a fork copies every page of memory it touches."""
+"""Histories that one fork runs, each with vendors of its own: a fork copies every page of memory it touches."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a history ended."""
+    """The result of a history."""
 
     story: Story
     broken: Sequence[str]
@@ -42,7 +42,7 @@ class Outcome:
 
 
 Stage = Callable[[Story], Outcome]
-"""Tells what becomes of a story."""
+"""Runs a story and returns its outcome."""
 
 
 @contextmanager
@@ -81,13 +81,13 @@ def _perform(requests: "Connection[Any, Any]") -> None:
 
 
 def one(installation: Installation, story: Story) -> Outcome:
-    """What becomes of *story*, in a fork of this process."""
+    """The outcome of *story*, in a fork of this process."""
     (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
 def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
-    """What becomes of each of *stories*, as they end."""
+    """The outcome of each of *stories*, as they end."""
     return _forked(
         [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
     )

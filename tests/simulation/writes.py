@@ -1,4 +1,4 @@
-"""The writes that callers make, and how what they made is counted in the third parties' own state."""
+"""The writes that callers make, and how what they made is counted in the vendors' own state."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,21 +39,21 @@ class CreatedObject:
 
 
 class ThirdParties(Protocol):
-    """The third parties, looked into and asked without the gateway."""
+    """The vendors, looked into and asked without the gateway."""
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins by connector."""
+        """The emulators by connector."""
         ...
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
+        """The response to a client other than the gateway."""
         ...
 
 
 @dataclass
 class World:
-    """The third parties, as the history sees into them."""
+    """The vendors, as the history sees into them."""
 
     vendors: ThirdParties
     targets: Targets = field(default_factory=Targets)
@@ -64,7 +64,7 @@ class World:
     """Objects from before the history, where content alone does not tell."""
 
     def emulator(self, connector: str) -> Any:
-        """The stand-in, looked into."""
+        """The emulator."""
         return self.vendors.emulators[connector]
 
     def example(self, connector: str, name: str) -> Any:
@@ -72,7 +72,7 @@ class World:
         return self.vendors.emulators[connector].examples()[name]
 
     def act(self, connector: str, id_field: str, **action: Any) -> str:
-        """What somebody does in the application; the id of what is made is in the field *told*."""
+        """Perform a user action; the created object's id is in the field *id_field*."""
         return str(self.emulator(connector).perform(action)[id_field])
 
     def by_hand(self, connector: str, id_field: str, **action: Any) -> None:
@@ -110,7 +110,7 @@ class Kind:
         raise NotImplementedError
 
     def expected(self, data: Data, part: int) -> int:
-        """How many objects of a part an answer promises."""
+        """The number of objects of a part that a response promises."""
         del data, part
         return 1
 
@@ -126,7 +126,7 @@ class Update(Kind):
 
 
 def flaws(seen: Sequence[str], expected: Sequence[str], what: str) -> tuple[str, ...]:
-    """What is wrong with the second half of a write."""
+    """The flaws of the second half of a write."""
     if list(seen) == list(expected):
         return ()
     twice = sorted({one for one in seen if seen.count(one) > 1})
@@ -261,7 +261,7 @@ class OnCard(Kind):
         world.targets["card", content] = card
 
     def card(self, world: World, content: str) -> Any:
-        """The card, looked into."""
+        """The card."""
         return world.emulator("boards").store.cards[world.targets["card", content]]
 
     def comments(self, world: World, content: str) -> Iterable[CreatedObject]:
@@ -445,7 +445,7 @@ class OnMessage(Update):
         world.targets["message", content] = posted["ts"]
 
     def message(self, world: World, content: str) -> Any:
-        """The message, looked into."""
+        """The message."""
         channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
         return channel.messages[world.targets["message", content]]
 
@@ -582,7 +582,7 @@ class OnTable(Kind):
         return {"base_id": world.example("tables", "base_id"), "table": world.example("tables", "table")}
 
     def table(self, world: World) -> Any:
-        """The table, looked into."""
+        """The table."""
         base = world.emulator("tables").workspace.base(world.example("tables", "base_id"))
         return next(table for table in base.tables if table.name == world.example("tables", "table"))
 
@@ -662,7 +662,7 @@ class OnRecord(OnTable):
         world.targets["record", content] = records
 
     def record(self, world: World, content: str) -> Any:
-        """The record, looked into."""
+        """The record."""
         return self.table(world).records[world.targets["record", content]]
 
 
