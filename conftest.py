@@ -1,4 +1,4 @@
-"""What tests of several folders ask for."""
+"""Fixtures that several folders share."""
 
 import gc
 import os
@@ -48,7 +48,7 @@ NEVER = 1_000_000
 """``harness.sandbox_server`` collects older objects when a sandbox ends, which is what leaves most garbage."""
 
 
-TOLD_IN_ORDER = PROJECT / "tests" / "examples"
+SEQUENTIAL = PROJECT / "tests" / "examples"
 """Pages of the guides, whose lines go on from those before."""
 
 
@@ -60,10 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the longest files first; the order within a file stays, unless ``--reversed`` is given."""
     if config.getoption("reversed"):
-        told = [item for item in items if TOLD_IN_ORDER in item.path.parents]
-        items[:] = [*reversed([item for item in items if TOLD_IN_ORDER not in item.path.parents]), *told]
-    places = {PROJECT / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+        sequential = [item for item in items if SEQUENTIAL in item.path.parents]
+        items[:] = [*reversed([item for item in items if SEQUENTIAL not in item.path.parents]), *sequential]
+    positions = {PROJECT / name: position for position, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: positions.get(item.path, len(positions)))
 
 
 def pytest_configure() -> None:
@@ -72,14 +72,14 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport() -> Iterator[None]:
-    """Fail a test in which a secret was told to anybody."""
+    """Fail a test in which a secret leaked."""
     outcome: Any = yield
     report: pytest.TestReport = outcome.get_result()
     for name, text in report.sections:
-        LEAKS.heard(name, text)
-    found = LEAKS.found()
-    if found and report.passed:
-        report.outcome, report.longrepr = "failed", f"Told: {'; '.join(found)}."
+        LEAKS.record(name, text)
+    leaks = LEAKS.collect()
+    if leaks and report.passed:
+        report.outcome, report.longrepr = "failed", f"Told: {'; '.join(leaks)}."
 
 
 @pytest.hookimpl(tryfirst=True)

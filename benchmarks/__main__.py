@@ -21,9 +21,9 @@ from benchmarks import (
     pacing,
     rates,
     records,
-    starting,
+    startup,
 )
-from benchmarks.filled import Wanted
+from benchmarks.history_database import HistorySpec
 
 Rows = Iterable[tuple[str, str, str, bool]]
 
@@ -32,14 +32,14 @@ def main() -> int:
     """Measure what is named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default=Wanted.kind)
-    parser.add_argument("--runs", type=int, default=Wanted.runs)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default=HistorySpec.kind)
+    parser.add_argument("--runs", type=int, default=HistorySpec.runs)
     parser.add_argument("--kept-in", type=Path)
-    given = parser.parse_args()
-    benchmarks = _benchmarks(Wanted(given.database, given.runs, given.kept_in))
+    options = parser.parse_args()
+    benchmarks = _benchmarks(HistorySpec(options.database, options.runs, options.kept_in))
     table = Table("measured", "figure", "bar", "reached", box=None)
     missed = 0
-    for name in given.names or benchmarks:
+    for name in options.names or benchmarks:
         for what, figure, bar, reached in benchmarks[name]():
             table.add_row(what, figure, bar, "[green]yes[/]" if reached else "[red]no[/]")
             missed += not reached
@@ -47,13 +47,13 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
+def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
         "rates": rates.rows,
         "records": records.rows,
-        "starting": starting.rows,
-        "history": partial(history.rows, wanted),
+        "starting": startup.rows,
+        "history": partial(history.rows, spec),
         "mail": mail.rows,
         "memory": memory.rows,
         "pacing": pacing.rows,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from random import randrange
 
-from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled_database
+from benchmarks.history_database import CONNECTIONS, RETENTION_SECONDS, HistorySpec, filled_database
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.identifiers import ProcessId, WorkspaceId
@@ -34,16 +34,16 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def rows(wanted: Wanted) -> Iterator[Row]:
-    """What is measured, the figure, the bar, and whether it is reached."""
-    short = replace(wanted, runs=SHORT, kept_in=None)
+def rows(spec: HistorySpec) -> Iterator[Row]:
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
+    short = replace(spec, runs=SHORT, directory=None)
     with ExitStack() as stack:
-        addresses = [stack.enter_context(filled_database(one)) for one in (short, wanted)]
+        addresses = [stack.enter_context(filled_database(one)) for one in (short, spec)]
         looked = asyncio.run(_looked(*addresses))
     for what, (quick, slow) in looked.items():
         figure = f"{slow / quick:.2f}x ({slow * 1e6:.0f} us / {quick * 1e6:.0f} us)"
         yield (
-            f"{wanted.kind}, {wanted.runs:,} runs over {SHORT:,}: {what}",
+            f"{spec.kind}, {spec.runs:,} runs over {SHORT:,}: {what}",
             figure,
             f"<= {BAR:.0f}x",
             slow <= BAR * quick,
@@ -66,7 +66,7 @@ async def _turn(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[floa
 def _looks(runs: RunStore, some: Iterator[str]) -> Mapping[str, Look]:
     looks: dict[str, Look] = {what: partial(_page, runs, **filters) for what, filters in FILTERS.items()}
     looks["page of a connection"] = partial(_connection, runs)
-    looks["page since ten days"] = lambda: runs.page(WORKSPACE, since=time.time() - KEPT_SECONDS / 3)
+    looks["page since ten days"] = lambda: runs.page(WORKSPACE, since=time.time() - RETENTION_SECONDS / 3)
     looks["one run"] = lambda: runs.show(next(some), WORKSPACE)
     return looks
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.pacing import PacingBench, place
+from benchmarks.pacing import PacingBench, pacing_bench
 
 SEARCHES, PAGE = 5, 100
 UNITS_OF_A_SEARCH = 5 + PAGE * 20
@@ -18,8 +18,8 @@ MEBIBYTE = 1024 * 1024
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
-    with place() as here:
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
+    with pacing_bench() as here:
         yield from _attachments(here)
         yield _searches(here)
 
@@ -29,33 +29,33 @@ def _searches(here: PacingBench) -> tuple[str, str, str, bool]:
     floor = (SEARCHES * UNITS_OF_A_SEARCH - 1) // UNITS * PER_SECONDS
     began = time.perf_counter()
     with ThreadPoolExecutor(SEARCHES) as pool:
-        found = list(pool.map(lambda _: _call(here, "/messages", q="in:anywhere", limit=PAGE), range(SEARCHES)))
+        replies = list(pool.map(lambda _: _call(here, "/messages", q="in:anywhere", limit=PAGE), range(SEARCHES)))
     took = time.perf_counter() - began
-    whole = all(len(reply["data"]) == PAGE for reply in found)
+    complete = all(len(reply["data"]) == PAGE for reply in replies)
     figure = f"{took / floor:.2f}x ({took:.1f} s / {floor} s)"
     return (
         f"mail: {SEARCHES} searches of {PAGE} over the quota's floor",
         figure,
         "<= 1.2x",
-        whole and took / floor <= 1.2,
+        complete and took / floor <= 1.2,
     )
 
 
 def _attachments(here: PacingBench) -> Iterator[tuple[str, str, str, bool]]:
     """Peak memory over idle while an attachment passes through; by link first, since a peak stays what it was."""
-    act = f"{here.sandbox['sandbox_url']}/_control/mail/act"
+    act_url = f"{here.sandbox['sandbox_url']}/_control/mail/act"
     attachments = [{"filename": "large.bin", "mime_type": "application/octet-stream", "size_bytes": ATTACHMENT_BYTES}]
     message = {"action": "receive", "from": "ana@acme.test", "subject": "Large enough", "body_html": "<p>See below</p>"}
-    httpx.post(act, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
-    (found,) = _call(here, "/messages", q='subject:"Large enough"', include_body="true")["data"]
-    path = f"/attachments/{found['attachments'][0]['attachment_id']}"
+    httpx.post(act_url, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
+    (received,) = _call(here, "/messages", q='subject:"Large enough"', include_body="true")["data"]
+    path = f"/attachments/{received['attachments'][0]['attachment_id']}"
     idle = here.gateway.memory_bytes
-    link = _call(here, path, message_id=found["message_id"])
+    link = _call(here, path, message_id=received["message_id"])
     size = _download(link["data"]["download_url"].replace("http://127.0.0.1:8080", here.gateway.url))
     more = (here.gateway.peak_memory_bytes - idle) / MEBIBYTE
     figure = f"{more:.1f} MiB over idle for {size / MEBIBYTE:.0f} MiB"
     yield "mail: peak memory of a download by link", figure, "<= 64 MiB", size == ATTACHMENT_BYTES and more <= 64
-    content = _call(here, path, message_id=found["message_id"], **{"as": "base64"})["data"]["content_base64"]
+    content = _call(here, path, message_id=received["message_id"], **{"as": "base64"})["data"]["content_base64"]
     ratio = (here.gateway.peak_memory_bytes - idle) / BASE64_BYTES
     yield (
         "mail: peak memory of a download as base64",

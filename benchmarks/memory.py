@@ -65,7 +65,7 @@ CONNECTORS: Mapping[str, Connector[Any]] = {
 
 
 def rows() -> Iterator[Row]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with tempfile.TemporaryDirectory() as folder:
         files = {count: Path(folder) / f"{count}.db" for count in (FEW, MANY)}
         yield from asyncio.run(_compare(files))

@@ -114,7 +114,7 @@ def _prepared(server: Server, operator_token: str) -> Running:
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     query = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}], "page_size": 100}
     with (
         asgi("benchmarks.stub:app") as upstream,

@@ -1,4 +1,4 @@
-"""Pacing at saturation: how much of each budget is used, and how often the third party had to say no.
+"""Pacing at saturation: how much of each budget is used, and how often the vendor had to say no.
 
 Used is the time that full windows need, over the time from the first request to the first one after them.
 """
@@ -26,7 +26,7 @@ from benchmarks.stores import stores
 from connector_gateway.connectors import CONNECTORS
 
 PROCESSES = (1, 2, 4)
-"""How many share a store."""
+"""The numbers of processes that share a store."""
 
 AT_ONCE = 120
 """Calls that wait at a time: more than a window lets through, and fewer connections than a gateway takes."""
@@ -78,7 +78,7 @@ class PacingBench:
 
 
 @contextmanager
-def place(processes: int = 1) -> Iterator[PacingBench]:
+def pacing_bench(processes: int = 1) -> Iterator[PacingBench]:
     """Sandbox and gateways in processes of their own, budgets as they are, and timeouts for long queues.
 
     Several gateways share PostgreSQL and Valkey; one alone uses SQLite and its memory, unless *processes* is 0.
@@ -156,7 +156,7 @@ def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_to
 
 
 def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """What saturates each room."""
+    """The load that saturates each connector."""
     notes = examples["notes"]
     search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"]}
     yield Order("notes", "POST", "/pages/search", search, 298, "/v1/")
@@ -170,15 +170,15 @@ def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
-    with place() as here:
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
+    with pacing_bench() as here:
         for order in orders(here.sandbox["examples"]):
             if order.connector in here.connections:
                 yield _saturate(here, order)
 
 
 def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """What saturates all six rooms for forty seconds, and mail for a minute, which is its window."""
+    """What saturates all six connectors for forty seconds, and mail for a minute, which is its window."""
     for order in orders(examples):
         yield replace(
             order, calls={"notes": 124, "boards": 118, "tables": 204, "chat": 44, "crm": 404}[order.connector]
@@ -192,21 +192,21 @@ def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
 def rows_together() -> Iterator[tuple[str, str, str, bool]]:
     """The same of one, two and four processes that share a store, and the minute of a key; all of it at once."""
     with ExitStack() as stack, ThreadPoolExecutor() as threads:
-        places = [stack.enter_context(place(processes if processes > 1 else 0)) for processes in PROCESSES]
-        for rows in threads.map(_together, places):
+        benches = [stack.enter_context(pacing_bench(processes if processes > 1 else 0)) for processes in PROCESSES]
+        for rows in threads.map(_measure_together, benches):
             yield from rows
 
 
-def _together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]:
+def _measure_together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]:
     with ThreadPoolExecutor(max_workers=len(CONNECTORS) + 1) as threads:
         minute = threads.submit(_minute, here)
         saturated = threads.map(lambda order: _saturate(here, order), orders_together(here.sandbox["examples"]))
-        told = f"{len(here.gateways)} on Valkey, "
-        return [(told + what, figure, bar, good) for what, figure, bar, good in (*saturated, minute.result())]
+        label = f"{len(here.gateways)} on Valkey, "
+        return [(label + what, figure, bar, good) for what, figure, bar, good in (*saturated, minute.result())]
 
 
 def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
-    """How many calls of one key are let through at the same time."""
+    """The number of calls of one key that are admitted at the same time."""
     workspace_id = here.operator.get("/v1/workspaces").json()["data"][0]["workspace_id"]
     body = {"workspace_id": workspace_id, "scope": "read", "calls_per_minute": 120}
     key = here.operator.post("/v1/keys", json=body).raise_for_status().json()["data"]["key"]
@@ -225,9 +225,9 @@ def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:
     each = int(budget.limit / order.units)
     windows = (len(seen) - 1) // each
     lasted = seen[windows * each]["at"] - seen[0]["at"]
-    used, refused = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
-    good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls}
-    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
+    used, throttled = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
+    good = used >= 0.98 and throttled == 0 and statuses == {"200": order.calls}
+    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} refused upstream; answers {statuses}"
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 

@@ -38,7 +38,7 @@ KEY = 'wrk.headers["Idempotency-Key"] = "{number}-" .. sent'
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with asgi("benchmarks.stub:app") as upstream, gateway(upstream) as running:
         common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
@@ -67,11 +67,11 @@ def rate(running: Running, path: str, arguments: Any, key: str = "") -> float:
         script = Path(folder) / "calls.lua"
         script.write_text(text)
         command = ("wrk", "--threads", "1", "--connections", str(CALLERS), "--duration", str(SECONDS))
-        told = subprocess.run([*command, "--script", script, url], capture_output=True, text=True, check=True).stdout
-    if failed := re.search(r"(Non-2xx|Socket errors).*", told):
+        output = subprocess.run([*command, "--script", script, url], capture_output=True, text=True, check=True).stdout
+    if failed := re.search(r"(Non-2xx|Socket errors).*", output):
         raise RuntimeError(f"not every call succeeded: {failed[0]}")
-    found = re.search(r"Requests/sec:\s*([\d.]+)", told)
-    return float(found[1]) if found else 0.0
+    match = re.search(r"Requests/sec:\s*([\d.]+)", output)
+    return float(match[1]) if match else 0.0
 
 
 def _row(kind: str, rates: tuple[float, ...], least: int) -> tuple[str, str, str, bool]:

@@ -31,14 +31,14 @@ def distant_database() -> Iterator[str]:
         port = free_port()
         path = f"{address.query['host']}/.s.PGSQL.{address.port or 5432}"
         try:
-            with started("benchmarks.distance", str(port), path, str(MILLISECONDS), port=port, ready=None):
+            with started("benchmarks.latency_proxy", str(port), path, str(MILLISECONDS), port=port, ready=None):
                 yield address.set(host="127.0.0.1", port=port, query={}).render_as_string(hide_password=False)
         finally:
             server.cleanup()
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with (
         asgi("benchmarks.stub:app") as upstream,
         distant_database() as address,

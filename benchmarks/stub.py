@@ -1,4 +1,4 @@
-"""A third party that costs nothing: canned answers of the notes vendor, as fast as a socket allows."""
+"""A vendor that costs nothing: canned answers of the notes vendor, as fast as a socket allows."""
 
 import json
 from itertools import count

@@ -27,14 +27,14 @@ def packages() -> Iterator[Path]:
 
 def listed() -> set[str]:
     """Return the paths of folders in the tree, by their indentation."""
-    found, parents = set(), [""]
+    paths, parents = set(), [""]
     for line in TREE.split("sandbox/src/workspace_sandbox")[0].splitlines():
         entry = re.match(r"((?:  )+)([a-z_]+)/\s", line)
         if entry:
             depth = len(entry[1]) // 2
             parents[depth:] = [f"{parents[depth - 1]}{entry[2]}/"]
-            found.add(parents[depth])
-    return found
+            paths.add(parents[depth])
+    return paths
 
 
 def test_every_package_is_listed() -> None:

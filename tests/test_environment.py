@@ -10,11 +10,11 @@ from harness.requirement import requirement
 REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
 
 
-def refusal(**variables: str) -> str:
-    """Why a start with these settings is refused."""
-    with pytest.raises(SettingsError) as refused:
+def error_message(**variables: str) -> str:
+    """Why a start with these settings is rejected."""
+    with pytest.raises(SettingsError) as raised:
         Settings.read(REQUIRED | variables, CONNECTORS)
-    return str(refused.value)
+    return str(raised.value)
 
 
 WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database."
@@ -113,16 +113,18 @@ BAD = {
     "GATEWAY_CHAT_WATCH_SECONDS": {"never": "is 'never'"},
     "GATEWAY_CRM_SETTLE_SECONDS": {"": "", "never": "is 'never'"},
 }
-CASES = [(name, value, told) for name, wrong in BAD.items() for value, told in wrong.items() if told]
+CASES = [(name, value, expected) for name, wrong in BAD.items() for value, expected in wrong.items() if expected]
 
 
-@pytest.mark.parametrize(("name", "value", "told"), CASES, ids=[f"{name}={value[:40]!r}" for name, value, _ in CASES])
+@pytest.mark.parametrize(
+    ("name", "value", "expected"), CASES, ids=[f"{name}={value[:40]!r}" for name, value, _ in CASES]
+)
 @requirement("common-146")
-def test_a_setting_that_cannot_be_used_is_told_in_a_sentence(name: str, value: str, told: str) -> None:
-    sentence = refusal(**{name: value})
+def test_invalid_settings_are_reported_in_a_sentence(name: str, value: str, expected: str) -> None:
+    sentence = error_message(**{name: value})
 
     assert sentence.startswith(name)
-    assert told in sentence
+    assert expected in sentence
     assert [sentence] == sentence.splitlines()
     assert len(sentence) < 250
 
@@ -148,20 +150,20 @@ WEAK = [
 
 
 @requirement("common-163", "secrets-4")
-@pytest.mark.parametrize(("name", "value", "told"), WEAK)
-def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str, value: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "value", "expected"), WEAK)
+def test_weak_secrets_are_rejected_with_a_command_to_generate_one(name: str, value: str, expected: str) -> None:
     settings = Settings.read(STRONG | {name: value}, CONNECTORS)
-    with pytest.raises(SettingsError) as refused:
+    with pytest.raises(SettingsError) as raised:
         settings.check_strength()
-    sentence = str(refused.value)
+    sentence = str(raised.value)
 
-    assert sentence.startswith(f"{told}: its entropy is about ")
+    assert sentence.startswith(f"{expected}: its entropy is about ")
     assert sentence.endswith('Generate one with python3 -c "import secrets; print(secrets.token_urlsafe(32))".')
-    assert value not in sentence.removeprefix(told).removesuffix(GENERATE) or len(value) == 1
+    assert value not in sentence.removeprefix(expected).removesuffix(GENERATE) or len(value) == 1
 
 
 @requirement("secrets-3", "secrets-4")
-def test_a_key_that_only_decrypts_may_be_weak() -> None:
+def test_keys_used_only_for_decryption_may_be_weak() -> None:
     settings = Settings.read(STRONG | {"GATEWAY_DECRYPT_ONLY_KEYS": "aaaaaaaaaaaaaaaa"}, CONNECTORS)
     settings.check_strength()
 
@@ -172,14 +174,14 @@ def test_a_key_that_only_decrypts_may_be_weak() -> None:
     "url", ["postgresql://me:s3cret@127.0.0.1:99999/x", "mysql://me:s3cret@127.0.0.1/x", "postgresql:me:s3cret@"]
 )
 @requirement("common-146")
-def test_a_password_in_an_address_is_not_shown(url: str) -> None:
-    assert "s3cret" not in refusal(GATEWAY_DATABASE_URL=url)
+def test_database_passwords_are_not_in_error_messages(url: str) -> None:
+    assert "s3cret" not in error_message(GATEWAY_DATABASE_URL=url)
 
 
 @pytest.mark.parametrize("url", ["redis://me:s3cret@store:99999", "rediss://:s3cret@", "mysql://me:s3cret@store"])
 @requirement("common-146")
-def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
-    assert "s3cret" not in refusal(GATEWAY_SHARED_URL=url)
+def test_store_passwords_are_not_in_error_messages(url: str) -> None:
+    assert "s3cret" not in error_message(GATEWAY_SHARED_URL=url)
 
 
 @pytest.mark.parametrize(
@@ -193,14 +195,14 @@ def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
     ],
 )
 @requirement("common-147")
-def test_an_unknown_name_is_refused_and_a_similar_one_proposed(name: str, hint: str) -> None:
-    sentence = refusal(**{name: "1"})
+def test_unknown_settings_are_rejected_with_a_similar_name(name: str, hint: str) -> None:
+    sentence = error_message(**{name: "1"})
 
     assert sentence.startswith(f"{name} is not a setting; {hint}")
 
 
 @requirement("common-147")
-def test_names_of_other_programs_are_left_alone() -> None:
+def test_variables_of_other_programs_are_ignored() -> None:
     kubernetes = {
         "GATEWAY_SERVICE_HOST": "10.0.0.1",
         "GATEWAY_SERVICE_PORT": "8080",
@@ -215,13 +217,13 @@ def test_names_of_other_programs_are_left_alone() -> None:
 
 
 @requirement("common-147")
-def test_a_port_that_is_meant_as_a_setting_is_no_name_of_kubernetes() -> None:
-    assert refusal(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is not a setting")
+def test_a_numeric_port_is_not_taken_for_a_kubernetes_variable() -> None:
+    assert error_message(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is not a setting")
 
 
 @requirement("common-146")
-def test_an_access_log_that_the_log_level_leaves_out_is_refused() -> None:
-    sentence = refusal(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
+def test_an_access_log_below_the_log_level_is_rejected() -> None:
+    sentence = error_message(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
 
     assert "GATEWAY_ACCESS_LOG is on, and GATEWAY_LOG_LEVEL warning omits it; set that to info." == sentence
 
@@ -235,7 +237,7 @@ def test_an_access_log_that_the_log_level_leaves_out_is_refused() -> None:
         ("https://a.example/", "https://files.example/d/", "/d"),
     ],
 )
-def test_downloads_are_answered_at_the_path_of_their_address(base: str, download: str, path: str) -> None:
+def test_downloads_are_served_at_the_path_of_their_base_url(base: str, download: str, path: str) -> None:
     settings = Settings.read(REQUIRED | {"GATEWAY_BASE_URL": base, "GATEWAY_DOWNLOAD_BASE": download}, CONNECTORS)
 
     assert path == settings.download_path

@@ -7,6 +7,6 @@ from harness.schedule import LONGEST
 PROJECT = Path(__file__).parent.parent
 
 
-def test_the_files_that_are_begun_first_exist() -> None:
+def test_the_files_scheduled_first_exist() -> None:
     assert [] == [name for name in LONGEST if not (PROJECT / name).is_file()]
     assert len(set(LONGEST)) == len(LONGEST)

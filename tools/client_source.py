@@ -88,10 +88,10 @@ class ClientSource:
             self._schemas.get(operation.params.__name__, {}).get("properties", {}) if operation.method != "GET" else {}
         )
         required = {"connection_id", *schema.get("required", [])}
-        wanted = {name: field for name, field in fields.items() if name not in {IDEMPOTENCY_FIELD, "cursor"}}
-        first = {name: field for name, field in wanted.items() if name in required}
+        selected = {name: field for name, field in fields.items() if name not in {IDEMPOTENCY_FIELD, "cursor"}}
+        first = {name: field for name, field in selected.items() if name in required}
         return first | {
-            name: {"anyOf": [field, {"type": "null"}]} for name, field in wanted.items() if name not in required
+            name: {"anyOf": [field, {"type": "null"}]} for name, field in selected.items() if name not in required
         }
 
     def _answer(self, operation: AnyOperation) -> str:
@@ -158,14 +158,14 @@ class ClientSource:
     def _method(self, connector: AnyConnector, operation: AnyOperation, *, asynchronous: bool) -> str:
         parameters = self._parameters(connector, operation)
         typed = {name: self._type(schema, taken=True) for name, schema in parameters.items()}
-        given = [
+        params = [
             f"{_python(name)}: {kind}" + (" = None" if kind.endswith("None") else "") for name, kind in typed.items()
         ]
         call = self._call(connector, operation, typed)
         about = f'        """{_first_line(operation.description)}"""\n'
         if operation.is_paged:
-            return self._paged(operation, given, call, about, asynchronous=asynchronous)
-        return self._plain(operation, given, call, about, asynchronous=asynchronous)
+            return self._paged(operation, params, call, about, asynchronous=asynchronous)
+        return self._plain(operation, params, call, about, asynchronous=asynchronous)
 
     def _call(self, connector: AnyConnector, operation: AnyOperation, typed: Mapping[str, str]) -> str:
         path = "/".join(_segment(part) for part in f"{PREFIX}/{connector.name}{operation.path}".split("/"))
@@ -175,16 +175,16 @@ class ClientSource:
         more = ", key=idempotency_key, dry_run=dry_run" if writes else ""
         return f'RequestSpec("{operation.method}", {prefixed}{path}", {{{values}}}, writes={writes}{more})'
 
-    def _paged(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
+    def _paged(self, operation: AnyOperation, params: list[str], call: str, about: str, *, asynchronous: bool) -> str:
         item, prefix = self._answer(operation), "Async" if asynchronous else ""
-        signature = ", ".join(["self", "*", *given, "cursor: str | None = None"])
+        signature = ", ".join(["self", "*", *params, "cursor: str | None = None"])
         method = (
             f"    def {operation.name}({signature}) -> {prefix}Pages[{item}]:\n{about}"
             f"        return {prefix}Pages(self._sending, {call}, cursor)\n"
         )
         if operation.name != "read_events":
             return method
-        following = [one for one in given if not one.startswith("limit:")]
+        following = [one for one in params if not one.startswith("limit:")]
         call = call.replace(', "limit": limit', "")
         signature = ", ".join(["self", "*", *following, "poll_seconds: float = 5.0"])
         return (
@@ -193,10 +193,10 @@ class ClientSource:
             f"        return {prefix}Events(self._sending, {call}, poll_seconds)\n"
         )
 
-    def _plain(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
+    def _plain(self, operation: AnyOperation, params: list[str], call: str, about: str, *, asynchronous: bool) -> str:
         word, wait = ("async def", "await ") if asynchronous else ("def", "")
         keyed = ["idempotency_key: str | None = None", "dry_run: bool = False"] if operation.scope == "write" else []
-        signature = ", ".join(["self", "*", *given, *keyed])
+        signature = ", ".join(["self", "*", *params, *keyed])
         head = f"    {word} {operation.name}({signature}) -> Response[{self._answer(operation)}]:"
         return f"{head}\n{about}        return {wait}self._sending.send({call})\n"
 

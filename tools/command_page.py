@@ -16,8 +16,8 @@ def command_page() -> str:
         "# Commands",
         "Generated from the commands; do not edit. [The guide](../guide/command-line.md) tells what they print.",
     ]
-    whole = click.Context(main, info_name="connector-gateway")
-    return "\n\n".join([*head, *sections(main, whole)]) + "\n"
+    context = click.Context(main, info_name="connector-gateway")
+    return "\n\n".join([*head, *sections(main, context)]) + "\n"
 
 
 def sections(command: click.Command, context: click.Context) -> Iterator[str]:
@@ -35,7 +35,7 @@ def sections(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def usage(command: click.Command, context: click.Context) -> str:
-    """How a command is written."""
+    """The usage line of a command."""
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 

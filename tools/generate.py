@@ -55,8 +55,8 @@ def files() -> Iterator[tuple[Path, str]]:
     yield CLIENT / "operations.py", formatted(source.operations_module())
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"
-        acts = markdown_table(EMULATORS[name].user_actions)
-        yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", acts, remark=REMARK)
+        user_actions = markdown_table(EMULATORS[name].user_actions)
+        yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", user_actions, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
 
@@ -74,10 +74,10 @@ def formatted(source: str) -> str:
 
 
 def import_contracts(text: str) -> str:
-    """The import contracts in *text*, for the rooms and stand-ins that are registered."""
-    rooms = [f'  "connector_gateway.connectors.{room}",' for room in CONNECTOR_NAMES]
+    """The import contracts in *text*, for the connectors and emulators that are registered."""
+    connectors = [f'  "connector_gateway.connectors.{connector}",' for connector in CONNECTOR_NAMES]
     side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
-    return between(between(text, "rooms", rooms), "applications", [f'  "{side_by_side}",'])
+    return between(between(text, "rooms", connectors), "applications", [f'  "{side_by_side}",'])
 
 
 def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str:
@@ -107,7 +107,7 @@ def title_of(operation: str) -> str:
 def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
     """What is entered at the vendor and here, and where users and requests are sent."""
     setting = f"GATEWAY_{connector.name.upper()}"
-    given_back = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
+    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
     return [
         "| | |",
         "|---|---|",
@@ -116,7 +116,7 @@ def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
         f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
         f"| Users are asked at | `{oauth.authorize.to_url(connector.base_urls)}` |",
         f"| Tokens come from | `{oauth.token.to_url(connector.base_urls)}` |",
-        f"| Tokens are given back at | {given_back} |",
+        f"| Tokens are given back at | {token_url} |",
         f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
         f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",
     ]
@@ -124,11 +124,11 @@ def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
 
 def between(text: str, name: str, lines: Iterable[str], *, remark: str = "  # {}\n") -> str:
     """*text* with *lines* between the remarks that mark the generated part of that name."""
-    before, found, rest = text.partition(remark.format(f"generated: {name}"))
+    before, marker, rest = text.partition(remark.format(f"generated: {name}"))
     _, ended, after = rest.partition(remark.format("end"))
-    if not found or not ended:
+    if not marker or not ended:
         raise ValueError(f"There is no generated part {name}.")
-    return "".join([before, found, *(f"{line}\n" for line in lines), ended, after])
+    return "".join([before, marker, *(f"{line}\n" for line in lines), ended, after])
 
 
 def connector_page(connector: AnyConnector) -> str:
@@ -151,7 +151,7 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
     fields = [f"`{declared.alias or name}`" for name, declared in operation.item.model_fields.items()]
     shape = "an array of objects with" if operation.result is not operation.item else "an object with"
     cursor = ", and `next_cursor`" if operation.is_paged else ""
-    refusals = [f"{error.status} `{error.code}`" for error in operation.all_errors if error not in EVERY_CALL]
+    errors = [f"{error.status} `{error.code}`" for error in operation.all_errors if error not in EVERY_CALL]
     return "\n\n".join(
         [
             f"## {operation.title}",
@@ -159,7 +159,7 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
             operation.description,
             "\n".join(parameters),
             f"Returns {shape} {', '.join(fields)}{cursor}.",
-            f"Refusals of its own: {', '.join(refusals) or 'none'}.",
+            f"Refusals of its own: {', '.join(errors) or 'none'}.",
         ]
     )
 
@@ -201,15 +201,15 @@ def error_row(error: type[GatewayError]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` name those that are not as they should be."""
-    made = dict(files())
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    generated = dict(files())
+    stale = [path for path, text in generated.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:
             print(f"{path} is not up to date; run 'make generate'.", file=sys.stderr)  # noqa: T201  # a tool that tells
         return 1 if stale else 0
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for path in stale:
-        path.write_text(made[path], encoding="utf-8")
+        path.write_text(generated[path], encoding="utf-8")
     return 0
 
 

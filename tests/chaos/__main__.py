@@ -1,4 +1,4 @@
-"""``python -m chaos --seconds 180``: let everything fail under load, and tell what was broken; 1 if anything was."""
+"""``python -m chaos --seconds 180``: let everything fail under load, and report what was broken; 1 if anything was."""
 
 import argparse
 import asyncio
@@ -35,35 +35,35 @@ def main() -> int:
     reading.add_argument("--last", default="", help="kinds that happen once more at the end, such as empty")
     reading.add_argument("--callers", type=int, default=CALLERS)
     reading.add_argument("--logs", type=Path, help="a folder for what the gateways tell")
-    wanted = reading.parse_args()
+    options = reading.parse_args()
     with ExitStack() as stack:
         folders = [Path(stack.enter_context(TemporaryDirectory(prefix=f"chaos-{name}-"))) for name in ("store", "logs")]
         server = stack.enter_context(postgres())
         store = stack.enter_context(valkey_server(folders[0]))
-        logs = wanted.logs or folders[1]
+        logs = options.logs or folders[1]
         logs.mkdir(parents=True, exist_ok=True)
         outcome = asyncio.run(
             trial(
                 server,
                 store,
                 logs,
-                wanted.seconds,
-                wanted.seed,
-                kinds=[kind for kind in KINDS if kind in wanted.only.split(",")],
-                last=[kind for kind in KINDS if kind in wanted.last.split(",")],
-                callers=wanted.callers,
+                options.seconds,
+                options.seed,
+                kinds=[kind for kind in KINDS if kind in options.only.split(",")],
+                last=[kind for kind in KINDS if kind in options.last.split(",")],
+                callers=options.callers,
                 tell=partial(print, flush=True),
             )
         )
-    _tell(outcome)
+    _print_outcome(outcome)
     return 1 if outcome.broken else 0
 
 
-def _tell(outcome: Outcome) -> None:
+def _print_outcome(outcome: Outcome) -> None:
     print("faults:", dict(outcome.faults))
     print("answers to writes:", dict(outcome.answers.most_common()))
     print("answers to reads: ", dict(outcome.reads.most_common()))
-    print("writes done:", outcome.objects, " refused while the store was away:", dict(outcome.refused))
+    print("writes done:", outcome.objects, " refused while the store was away:", dict(outcome.throttled))
     print(f"a key's minute of {SMALL_LIMIT}: {outcome.small} at most")
     middle, last = (outcome.took[int(len(outcome.took) * part)] for part in (0.5, 0.99))
     print(f"{len(outcome.took)} calls: half within {middle:.3f} s, 99 of 100 within {last:.3f} s")

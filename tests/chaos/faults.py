@@ -1,4 +1,4 @@
-"""What goes wrong: gateways, the database, the store and the applications, one after the other and at once."""
+"""Failures: gateways, the database, the store and the applications, one after the other and at once."""
 
 import asyncio
 import signal
@@ -49,31 +49,31 @@ class Faults:
     postgres_server: str
     random: Random
     kinds: Collection[str] = tuple(KINDS)
-    tell: Callable[[str], object] = lambda _: None
+    report: Callable[[str], object] = lambda _: None
     """Is told what happens, as it happens."""
 
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
     store_troubled: bool = False
     """Whether the store is being troubled now."""
 
-    store_whole_at: float = -inf
-    """When its last trouble ended."""
+    store_restored_at: float = -inf
+    """The time at which its last trouble ended."""
 
     went_on: dict[int, float] = field(default_factory=dict)
     """When each gateway went on that had stood still."""
 
     done: Counter[str] = field(default_factory=Counter)
-    """How often each kind of fault happened."""
+    """The number of faults of each kind."""
 
     began: float = field(default_factory=time.monotonic)
     last: Collection[str] = ()
     """Kinds that happen once more when the time for faults is over, one after the other."""
 
     lost_at: float = -inf
-    """When the store last lost its data."""
+    """The time at which the store last lost its data."""
 
     ended_at: float = -inf
-    """When the last fault had ended."""
+    """The time at which the last fault had ended."""
 
     async def go_on(self, seconds: float) -> None:
         """Let faults happen for so long; all is whole again afterwards."""
@@ -84,9 +84,9 @@ class Faults:
             while time.monotonic() < deadline:
                 await asyncio.sleep(self.random.uniform(0.5, 1.5) * PAUSE_SECONDS)
                 kind = self._chosen()
-                place = KINDS[kind][0] if kind else ""
-                if kind and (place not in busy or busy[place].done()):
-                    busy[place] = group.create_task(self._happen(kind))
+                target = KINDS[kind][0] if kind else ""
+                if kind and (target not in busy or busy[target].done()):
+                    busy[target] = group.create_task(self._happen(kind))
         for kind in self.last:
             await self._happen(kind)
         for emulator in self.installation.emulators.values():
@@ -105,7 +105,7 @@ class Faults:
 
     def note(self, what: str) -> None:
         """Add to what has happened."""
-        self.tell(f"{time.monotonic() - self.began:7.2f} {what}")
+        self.report(f"{time.monotonic() - self.began:7.2f} {what}")
 
     def _node(self) -> tuple[int, Node]:
         number = self.random.randrange(len(self.installation.nodes))
@@ -176,12 +176,12 @@ class Faults:
         try:
             yield
         finally:
-            self.store_troubled, self.store_whole_at = False, time.monotonic()
+            self.store_troubled, self.store_restored_at = False, time.monotonic()
 
     async def _application(self) -> None:
-        room = self.random.choice(list(self.installation.emulators))
+        connector = self.random.choice(list(self.installation.emulators))
         fault = parse_fault({**self.random.choice(UPSTREAM), "times": self.random.randint(1, 5)})
-        self.note(f"{room}: {fault.fault} for {fault.times} requests")
+        self.note(f"{connector}: {fault.fault} for {fault.times} requests")
         if fault.fault == "throttle":
-            self.throttled.append((room, fault))
-        self.installation.emulators[room].context.faults.append(fault)
+            self.throttled.append((connector, fault))
+        self.installation.emulators[connector].context.faults.append(fault)

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from chaos.moved import WallClock
+from chaos.wall_clock import WallClock
 from connector_gateway.connectors import CONNECTOR_NAMES
 from harness.databases import postgres_on
 from harness.gateway_server import OPERATOR, free_port, settings_for
@@ -50,7 +50,7 @@ class Node:
 
     def start(self) -> None:
         """Start it, without waiting until it answers."""
-        command = [sys.executable, "-m", "chaos.moved", str(self._clock_file), "serve", "--port", str(self.port)]
+        command = [sys.executable, "-m", "chaos.wall_clock", str(self._clock_file), "serve", "--port", str(self.port)]
         environment = {**os.environ, **self._environment}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=TESTS, env=environment, stdout=log, stderr=log)
@@ -98,12 +98,12 @@ class Installation:
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins by connector."""
+        """The emulators by connector."""
         return self.sandbox.emulators
 
-    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer of a stand-in to somebody else than the gateway."""
-        address = self.emulators[room].context.addresses["base"]
+    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer of an emulator to a client other than the gateway."""
+        address = self.emulators[connector].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
 
     async def ready(self, node: Node) -> bool:
@@ -134,27 +134,27 @@ class Installation:
         self.emulators["tables"].context.knobs["retry_after"] = True
         for name in ("here", "elsewhere"):
             workspace_id = (await self.manage("POST", "/v1/workspaces", name=name))["workspace_id"]
-            connections = {room: await self._connect(workspace_id, room) for room in self.emulators}
+            connections = {connector: await self._connect(workspace_id, connector) for connector in self.emulators}
             self.ways.append(Way(await self._new_key(workspace_id, 1_000_000), connections))
             self.small_key = await self._new_key(workspace_id, SMALL_LIMIT)
 
-    async def _connect(self, workspace_id: str, room: str) -> str:
-        watched = {"settings": {"channels": ["general"]}} if room == "chat" else {}
-        made = await self.manage(
+    async def _connect(self, workspace_id: str, connector: str) -> str:
+        watched = {"settings": {"channels": ["general"]}} if connector == "chat" else {}
+        connection = await self.manage(
             "POST",
             "/v1/connections",
             workspace_id=workspace_id,
-            connector=room,
-            credentials=self.emulators[room].credentials(),
+            connector=connector,
+            credentials=self.emulators[connector].credentials(),
             **watched,
         )
-        return str(made["connection_id"])
+        return str(connection["connection_id"])
 
     async def _new_key(self, workspace_id: str, calls_per_minute: int) -> str:
-        made = await self.manage(
+        created = await self.manage(
             "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=calls_per_minute
         )
-        return str(made["key"])
+        return str(created["key"])
 
     async def end(self) -> list[int]:
         """Stop every gateway well; their exit statuses."""
@@ -172,15 +172,15 @@ async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncI
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)))
         await sandbox.start()
         stack.push_async_callback(sandbox.stop)
-        made = Installation(sandbox, http, postgres_on(postgres_server), store, folder)
+        installation = Installation(sandbox, http, postgres_on(postgres_server), store, folder)
         try:
-            for node in made.nodes:
+            for node in installation.nodes:
                 node.start()
-            await made.all_ready()
-            await made.prepare()
-            yield made
+            await installation.all_ready()
+            await installation.prepare()
+            yield installation
         finally:
-            for node in made.nodes:
+            for node in installation.nodes:
                 node.send(signal.SIGKILL)
                 if node.process is not None:
                     node.process.wait()

@@ -13,8 +13,8 @@ import httpx
 from chaos.installation import Installation, Node
 from simulation.accounts import Way
 from simulation.checks import STORAGE
-from simulation.forms import FORMS, Request, request
-from simulation.history import Asked, final
+from simulation.history import SimulatedCall, final
+from simulation.key_forms import FORMS, Request, request
 from simulation.process import BROKEN, Reply
 from simulation.story import Write
 from simulation.writes import KINDS, World
@@ -36,7 +36,7 @@ LEFT_OUT = {
 WRITES = [name for name in KINDS if name not in LEFT_OUT]
 UNKEYED_SHARE = 0.1
 TWIN_SHARE = 0.15
-"""How many writes are made through both connections at once."""
+"""The share of writes that go through both connections at once."""
 
 READ_SHARE = 0.5
 PAUSE_SECONDS = 0.3
@@ -47,7 +47,7 @@ LIKELY = {"notes": 0.5, "boards": 1.5, "mail": 0.7, "chat": 2.0, "crm": 6.0, "ta
 """How often each room is called: all together ask for less than it allows, also where only a share is used."""
 
 HISTORY_SHARE = 0.3
-"""How often the run of an answer is asked for, of any gateway."""
+"""The share of responses whose run is looked up, at any gateway."""
 
 SMALL_PAUSE_SECONDS = 0.3
 """Between two calls with the small key: half as much again as it may."""
@@ -63,7 +63,7 @@ class Load:
     installation: Installation
     random: Random
     world: World = field(init=False)
-    asked: list[Asked] = field(default_factory=list)
+    calls: list[SimulatedCall] = field(default_factory=list)
     reads: Counter[str] = field(default_factory=Counter)
     """Answers to reads, by status and code."""
 
@@ -85,19 +85,19 @@ class Load:
         self.world = World(self.installation)
 
     async def caller(self, number: int) -> None:
-        """Read and write until told to stop."""
-        turn = 0
+        """Read and write until stopped."""
+        iteration = 0
         while not self.stopping:
-            turn += 1
+            iteration += 1
             await asyncio.sleep(self.random.uniform(0, 2 * THINKING_SECONDS))
-            room = self.random.choices(list(LIKELY), list(LIKELY.values()))[0]
+            connector = self.random.choices(list(LIKELY), list(LIKELY.values()))[0]
             way, other = self.random.sample(self.installation.ways, 2)
             if self.random.random() < READ_SHARE:
-                reply = await self.read(room, way)
-                self.reads[reply.told] += 1
+                reply = await self.read(connector, way)
+                self.reads[reply.summary] += 1
             else:
-                kind = self.random.choice([kind for kind in WRITES if kind.startswith(room)])
-                content = f"Chaos {number:03} {turn:05}"
+                kind = self.random.choice([kind for kind in WRITES if kind.startswith(connector)])
+                content = f"Chaos {number:03} {iteration:05}"
                 await KINDS[kind].prepare(self.world, content)
                 twice = KINDS[kind].twins and self.random.random() < TWIN_SHARE
                 twins = [self.write(kind, content, other)] if twice else []
@@ -120,40 +120,40 @@ class Load:
         if reply.run_id is None or reply.code == STORAGE:
             return
         request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
-        shown = await self._ask(self._node(), request, way)
-        if shown.status == 404 or (shown.status == 200 and shown.body["data"]["http_status"] != reply.status):
-            self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {shown.body}")
+        run = await self._ask(self._node(), request, way)
+        if run.status == 404 or (run.status == 200 and run.body["data"]["http_status"] != reply.status):
+            self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
     async def write(self, kind: str, content: str, way: Way) -> Reply:
-        """Ask for one write; with a key, in changing forms, until there is a result or a definite refusal."""
+        """Ask for one write; with a key, in changing forms, until there is a result or a definite error."""
         keyed = self.random.random() >= UNKEYED_SHARE
         name = f"{kind} {content} {self.installation.ways.index(way)}".replace(" ", "-")
         write = Write(0.0, kind, content, name if keyed else None)
         method, path, body = KINDS[kind].request(self.world, content)
-        room = KINDS[kind].room
-        given = {"connection_id": way.connections[room], **body}
+        connector = KINDS[kind].connector
+        params = {"connection_id": way.connections[connector], **body}
         self.unsettled.add(name)
         while True:
-            sent = request(room, (method, path, given), write.key, self.random.choice(FORMS))
+            sent = request(connector, (method, path, params), write.key, self.random.choice(FORMS))
             reply = sent.reply(await self.call(sent, way))
-            self.asked.append(Asked(f"call {len(self.asked)}", write, reply))
+            self.calls.append(SimulatedCall(f"call {len(self.calls)}", write, reply))
             if final(reply) or not keyed:
                 break
             await asyncio.sleep(PAUSE_SECONDS)
         self.unsettled.discard(name)
         return reply
 
-    async def read(self, room: str, way: Way) -> Reply:
-        """One read of a room."""
-        return await self.ask(room, *self._reads[room], way=way)
+    async def read(self, connector: str, way: Way) -> Reply:
+        """One read of a connector."""
+        return await self.ask(connector, *self._reads[connector], way=way)
 
-    async def glance(self, room: str, node: Node) -> Reply:
+    async def glance(self, connector: str, node: Node) -> Reply:
         """The read of a room that asks little of the application, so that it tells of the load without adding to it."""
-        return await self.ask(room, *self._glances[room], node=node)
+        return await self.ask(connector, *self._glances[connector], node=node)
 
     async def ask(
         self,
-        room: str,
+        connector: str,
         method: str,
         path: str,
         values: Mapping[str, Any],
@@ -163,8 +163,8 @@ class Load:
     ) -> Reply:
         """A call without a key of its own, through the first connection unless a *way* is given."""
         way = way or self.installation.ways[0]
-        given = {"connection_id": way.connections[room], **values}
-        return await self.call(Request(method, f"/v1/connectors/{room}{path}", {}, given), way, node)
+        params = {"connection_id": way.connections[connector], **values}
+        return await self.call(Request(method, f"/v1/connectors/{connector}{path}", {}, params), way, node)
 
     async def call(self, sent: Request, way: Way, node: Node | None = None) -> Reply:
         """One call of a gateway, any unless a *node* is given; status 0 where the connection broke."""

@@ -1,4 +1,4 @@
-"""How fast reads are: before the first fault, and from when on after the last one."""
+"""The speed of reads before the first fault and after the last one."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from chaos.load import BOUND_SECONDS, Load
 from connector_gateway.connectors import CONNECTOR_NAMES
 
 FULL_SPEED_SECONDS = 3.0
-"""How long a read takes at most at full speed: under the load and without faults it took up to 1.8."""
+"""The longest time of a read at full speed: under the load and without faults it took up to 1.8."""
 
 PAUSE_SECONDS = 1.0
 """Between two rounds of reads."""
@@ -19,7 +19,7 @@ LEARNING_SECONDS = 10.0
 """Until gateways have learnt what they ask an application for once only."""
 
 ROUNDS_BEFORE = 10
-"""How often reads are timed before the first fault."""
+"""The number of rounds of reads before the first fault."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Speed:
         return [f"not at full speed before the first fault: {one}" for one in slow]
 
     async def recovered(self, faults: Faults) -> float:
-        """Seconds from the last fault until every gateway was at full speed in every room."""
+        """Seconds from the last fault until every gateway was at full speed in every connector."""
         nodes = len(self.load.installation.nodes)
         reached, good = time.monotonic(), 0
         while good < nodes and time.monotonic() - faults.ended_at < BOUND_SECONDS:
@@ -51,13 +51,17 @@ class Speed:
         """What is not right with the reads of one round, in words."""
         nodes = self.load.installation.nodes
         self.rounds += 1
-        rooms = enumerate(CONNECTOR_NAMES, self.rounds)
-        found = await asyncio.gather(*(self._slow(room, nodes[number % len(nodes)]) for number, room in rooms))
+        connectors = enumerate(CONNECTOR_NAMES, self.rounds)
+        results = await asyncio.gather(
+            *(self._slow(connector, nodes[number % len(nodes)]) for number, connector in connectors)
+        )
         await asyncio.sleep(PAUSE_SECONDS)
-        return [one for one in found if one]
+        return [one for one in results if one]
 
-    async def _slow(self, room: str, node: Node) -> str:
+    async def _slow(self, connector: str, node: Node) -> str:
         began = time.monotonic()
-        reply = await self.load.glance(room, node)
+        reply = await self.load.glance(connector, node)
         took = time.monotonic() - began
-        return "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{room} {reply.told} in {took:.1f} s"
+        return (
+            "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{connector} {reply.summary} in {took:.1f} s"
+        )

@@ -13,7 +13,7 @@ from chaos.installation import installed
 from chaos.load import BOUND_SECONDS, Load
 from chaos.speed import Speed
 from chaos.verdict import verdict
-from chaos.windows import Windows
+from chaos.window_usage import Windows
 from harness.valkey import Server
 from simulation.story import ByHand
 from simulation.writes import KINDS
@@ -22,22 +22,22 @@ CALLERS = 10
 BY_HAND_SECONDS = 2.0
 RECOVERY_SECONDS = 10.0
 HALF_SPEED_SECONDS = 60.0
-"""How long a store that lost its data may let through half of what it does otherwise."""
+"""The time for which a store that lost its data may admit half of the usual calls."""
 
 AFTERWARDS_SECONDS = 5.0
-"""How long all goes on when nothing goes wrong any more."""
+"""The time for which the load continues after the last fault."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended."""
+    """The result of a trial."""
 
     broken: Sequence[str]
     answers: Counter[str]
     reads: Counter[str]
     faults: Counter[str]
     objects: int
-    refused: Counter[str]
+    throttled: Counter[str]
     """Requests that applications refused as too many, while the store was away or right after."""
 
     small: int
@@ -45,7 +45,7 @@ class Outcome:
 
     took: Sequence[float]
     recovery_seconds: float
-    """From the last fault until reads of every room are at full speed, at each gateway."""
+    """From the last fault until reads of every connector are at full speed, at each gateway."""
 
 
 async def trial(
@@ -88,10 +88,10 @@ async def trial(
             broken.append(f"recovery took {recovery:.1f} s")
         return Outcome(
             broken,
-            Counter(asked.reply.told if asked.reply else "nothing" for asked in load.asked),
+            Counter(call.reply.summary if call.reply else "nothing" for call in load.calls),
             load.reads,
             faults.done,
-            len({asked.write.content for asked in load.asked if asked.reply and asked.reply.status == 200}),
+            len({call.write.content for call in load.calls if call.reply and call.reply.status == 200}),
             windows.excused,
             windows.small,
             sorted(load.took),
@@ -100,7 +100,7 @@ async def trial(
 
 
 async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
-    """Somebody works in the applications that are observed."""
+    """A colleague works in the applications that are observed."""
     await asyncio.sleep(2 * BY_HAND_SECONDS)
     for number in range(1_000_000):
         if load.stopping:

@@ -1,4 +1,4 @@
-"""What is true after the faults: in the stand-ins, in the history, in the database, and of the processes."""
+"""The state after the faults: in the emulators, in the history, in the database, and of the processes."""
 
 import asyncio
 import time
@@ -12,21 +12,21 @@ from sqlalchemy import create_engine, make_url, text
 
 from chaos.faults import Faults
 from chaos.load import Load
-from chaos.windows import Windows
+from chaos.window_usage import Windows
 from harness.wait import until
 from simulation.checks import STORAGE, content_of, objects
 from simulation.story import ByHand, Story
 
 if TYPE_CHECKING:
-    from simulation.history import Asked, History
+    from simulation.history import History, SimulatedCall
 
 SETTLED_SECONDS = 60.0
-"""How long after the faults claims and runs of the dead may stay."""
+"""The time for which claims and runs of dead processes may stay after the faults."""
 
 OBSERVED_SECONDS = 150.0
-"""How long after the last change its event may come: two polls, behind what else is to be done."""
+"""The longest delay of the event of the last change: two polls, behind other work."""
 
-HELD = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
+HELD_CLAIMS = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
 RUNNING = (
     "SELECT 'a run of ' || operation || ' is still running' FROM runs"
     " WHERE status = 'running' AND operation <> 'observe_events'"
@@ -56,20 +56,20 @@ COMPLAINTS = (
 class Happened:
     """What the simulation's checks look at."""
 
-    asked: Sequence["Asked"]
+    calls: Sequence["SimulatedCall"]
     world: Any
     story: Story = field(default_factory=lambda: Story(0, ()))
 
 
 async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequence[ByHand]) -> list[str]:
-    """What is broken, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
-    happened = Happened(load.asked, load.world)
+    """The broken promises, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
+    happened = Happened(load.calls, load.world)
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
     broken += [*objects(history), *await _feeds(load, faults, by_hand), *windows.broken()]
     broken += [f"I4 {sentence}" for sentence in [*load.hidden, *load.garbled]]
     broken += await asyncio.to_thread(_runs, load)
-    broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
+    broken += [f"I5 {sentence}" for sentence in await _left(load, HELD_CLAIMS, RUNNING)]
     statuses = await load.installation.end()
     broken += [f"left over: a gateway ended with {status}" for status in statuses if status]
     broken += [f"left over: a gateway tells {line}" for line in _complaints(load)]
@@ -89,9 +89,9 @@ def _rows(load: Load, *queries: str) -> list[Any]:
     # The server still knows the connection before this one for a moment after it was closed.
     engine = create_engine(url, connect_args={"application_name": "verdict"})
     with engine.connect() as connection:
-        found = [row for query in queries for row in connection.execute(text(query))]
+        rows = [row for query in queries for row in connection.execute(text(query))]
     engine.dispose()
-    return found
+    return rows
 
 
 async def _left(load: Load, *queries: str) -> list[str]:
@@ -107,61 +107,64 @@ async def _left(load: Load, *queries: str) -> list[str]:
 
 def _runs(load: Load) -> list[str]:
     """Every answer is in the history as it was answered; where storage was away, it may be missing."""
-    kept = {row.run_id: row for row in _rows(load, "SELECT run_id, http_status, status, code FROM runs")}
-    return [sentence for asked in load.asked for sentence in _run(asked, kept)]
+    runs = {row.run_id: row for row in _rows(load, "SELECT run_id, http_status, status, code FROM runs")}
+    return [sentence for call in load.calls for sentence in _run(call, runs)]
 
 
-def _run(asked: "Asked", kept: Mapping[str, Any]) -> Iterator[str]:
-    reply = asked.reply
+def _run(call: "SimulatedCall", runs: Mapping[str, Any]) -> Iterator[str]:
+    reply = call.reply
     if reply is None or reply.run_id is None or reply.code == STORAGE:
         return
     if reply.code == "invalid_parameters":
-        yield f"I0 {asked.write.kind}: {reply.body['error']}"
+        yield f"I0 {call.write.kind}: {reply.body['error']}"
     if reply.status == 500:
-        yield f"I4 {asked.name} was answered 500 {reply.code}"
-    run = kept.get(reply.run_id)
+        yield f"I4 {call.name} was answered 500 {reply.code}"
+    run = runs.get(reply.run_id)
     if run is None:
-        yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+        yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run is not in the history"
     elif (reply.status, reply.code or None) != (run.http_status, run.code):
-        yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run says {run.http_status} {run.code}"
+        yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run says {run.http_status} {run.code}"
 
 
 async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
     """Every change is in the feed once; in chat in order too, while pages of one minute have the same time in notes."""
     broken = []
-    for room in ("notes", "chat"):
-        made = [one.content for one in by_hand if one.kind.startswith(room)]
-        told = await _told_of(load, room, made)
-        missing, twice = set(made) - set(told), [content for content, times in Counter(told).items() if times > 1]
-        broken += [f"I8 {room} events do not tell of {one}" for one in sorted(missing)]
-        broken += [f"I8 {room} events tell of {one} more than once" for one in twice]
-        if room == "chat" and not missing and not twice and told != made:
-            broken.append(f"I8 chat events tell of {told} where {made} happened")
-        faults.note(f"{len(set(told))} of {len(made)} changes by hand are in the feed of {room}")
+    for connector in ("notes", "chat"):
+        expected = [one.content for one in by_hand if one.kind.startswith(connector)]
+        reported = await _reported_changes(load, connector, expected)
+        missing, twice = (
+            set(expected) - set(reported),
+            [content for content, times in Counter(reported).items() if times > 1],
+        )
+        broken += [f"I8 {connector} events do not tell of {one}" for one in sorted(missing)]
+        broken += [f"I8 {connector} events tell of {one} more than once" for one in twice]
+        if connector == "chat" and not missing and not twice and reported != expected:
+            broken.append(f"I8 chat events tell of {reported} where {expected} happened")
+        faults.note(f"{len(set(reported))} of {len(expected)} changes by hand are in the feed of {connector}")
     if broken:
         faults.note("; ".join(row[0] for row in await asyncio.to_thread(_rows, load, WATCHES)))
     return broken
 
 
-async def _told_of(load: Load, room: str, made: Sequence[str]) -> list[str]:
-    """What the feed tells of what was *made*, once it tells of all or the time for that is over."""
+async def _reported_changes(load: Load, connector: str, expected: Sequence[str]) -> list[str]:
+    """What the feed tells of the *expected* changes, once it tells of all or the time for that is over."""
     deadline = time.monotonic() + OBSERVED_SECONDS
     while True:
-        seen = [content_of(room, event, load.world) for event in await _events(load, room)]
-        told = [content for content in seen if content in set(made)]
-        if set(told) == set(made) or time.monotonic() > deadline:
-            return told
+        seen = [content_of(connector, event, load.world) for event in await _events(load, connector)]
+        reported = [content for content in seen if content in set(expected)]
+        if set(reported) == set(expected) or time.monotonic() > deadline:
+            return reported
         await asyncio.sleep(1)
 
 
-async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:
+async def _events(load: Load, connector: str) -> list[Mapping[str, Any]]:
     """All that was observed."""
-    found: list[Mapping[str, Any]] = []
+    events: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        reply = await load.ask(room, "GET", "/events", {"limit": 200, **cursor})
+        reply = await load.ask(connector, "GET", "/events", {"limit": 200, **cursor})
         assert 200 == reply.status, reply.body
-        found += reply.body["data"]
+        events += reply.body["data"]
         if not reply.body["data"] or not reply.body["next_cursor"]:
-            return found
+            return events
         cursor = {"cursor": reply.body["next_cursor"]}

@@ -31,7 +31,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy", description=__doc__)
     parser.add_argument("--port", type=int, default=8080, help="where the balancer listens")
     port: int = parser.parse_args().port
-    made = {name: secrets.token_urlsafe(32) for name in NAMED} | {"GATEWAY_BASE_URL": f"http://127.0.0.1:{port}"}
+    secret_values = {name: secrets.token_urlsafe(32) for name in NAMED} | {
+        "GATEWAY_BASE_URL": f"http://127.0.0.1:{port}"
+    }
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="connector-gateway-")))
@@ -41,14 +43,14 @@ def main() -> int:
             "GATEWAY_DATABASE_URL": new_database(stack.enter_context(postgres())).replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": stack.enter_context(valkey_server(folder / "store")).url,
         }
-        both = stack.enter_context(gateways(folder / "work", folder / "logs", made, **own))
+        both = stack.enter_context(gateways(folder / "work", folder / "logs", secret_values, **own))
         stack.enter_context(balancer(both, port, folder / "balancer", nginx_program()))
-        _tell(folder, port, both, environment_of("gateway-1", made) | own)
+        _print_urls(folder, port, both, environment_of("gateway-1", secret_values) | own)
         signal.pause()
     return 0
 
 
-def _tell(folder: Path, port: int, both: Sequence[Gateway], environment: dict[str, str]) -> None:
+def _print_urls(folder: Path, port: int, both: Sequence[Gateway], environment: dict[str, str]) -> None:
     """Say what runs where, and keep the settings in a file for commands."""
     settings = folder / "gateway.env"
     settings.touch(mode=0o600)

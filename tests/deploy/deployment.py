@@ -54,9 +54,9 @@ class Deployment:
         ).json()
 
     def replace(self, number: int) -> int:
-        """Have a gateway end, and start it anew, until it takes calls; its exit status."""
+        """Have a gateway end, and start it again, until it takes calls; its exit status."""
         gateway = self.gateways[number]
-        gateway.tell_to_end()
+        gateway.terminate()
         status = gateway.ended()
         gateway.start()
         return status

@@ -1,4 +1,4 @@
-"""What stands in the files for Kubernetes and systemd."""
+"""The contents of the files for Kubernetes and systemd."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ PODS: dict[str, dict[str, Any]] = {
     if kind in {"Deployment", "StatefulSet"}
 }
 CONFIGURED: dict[str, str] = MANIFESTS["ConfigMap", "connector-gateway"]["data"]
-KEPT: dict[str, str] = {
-    found[1]: found[2]
+MANIFEST_SETTINGS: dict[str, str] = {
+    match[1]: match[2]
     for line in MANIFESTS["Secret", "connector-gateway"]["stringData"]["gateway.env"].splitlines()
-    if (found := SETTING.match(line))
+    if (match := SETTING.match(line))
 }
 """The settings in the file that the secret is mounted as."""

@@ -43,10 +43,10 @@ http {{
 
 def environment_of(service: str, secrets: Mapping[str, str]) -> dict[str, str]:
     """What compose puts into the environment of *service*, where its own has *secrets*."""
-    given: dict[str, str] = COMPOSE["services"][service]["environment"]
+    variables: dict[str, str] = COMPOSE["services"][service]["environment"]
     return {
-        name: re.sub(r"\$\{(\w+)(?::\?|:-([^}]*))\}", lambda found: secrets.get(found[1], found[2] or ""), value)
-        for name, value in given.items()
+        name: re.sub(r"\$\{(\w+)(?::\?|:-([^}]*))\}", lambda match: secrets.get(match[1], match[2] or ""), value)
+        for name, value in variables.items()
     }
 
 
@@ -77,7 +77,7 @@ class Gateway:
             wait_until(lambda: self._is_ready(http))
 
     def start_in_vain(self) -> tuple[int, str]:
-        """Start it where that is refused; its exit status, and what it said."""
+        """Start it where the start fails; its exit status and output."""
         self._begin()
         return self.ended(), self._log.read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ class Gateway:
                 environment = self._environment | {"PYTHONPATH": str(self._sources)}
                 self.process = subprocess.Popen([*COMMAND, *words], env=environment, **where)
 
-    def tell_to_end(self) -> None:
+    def terminate(self) -> None:
         """As whoever runs the container tells it."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
@@ -123,20 +123,20 @@ def readiness(http: httpx.Client, address: str) -> int:
 @contextmanager
 def gateways(folder: Path, logs: Path, secrets: Mapping[str, str], **settings: str) -> Iterator[list[Gateway]]:
     """The two gateways, started in a folder, with these settings in place of those of the file."""
-    made = [Gateway(name, folder, logs, environment_of(name, secrets) | settings) for name in NAMES]
+    processes = [Gateway(name, folder, logs, environment_of(name, secrets) | settings) for name in NAMES]
     try:
-        for one in made:
+        for one in processes:
             one.start()
-        yield made
+        yield processes
     finally:
-        for one in made:
-            one.tell_to_end()
-        statuses = [one.ended() for one in made]
-    assert [0] * len(made) == statuses
+        for one in processes:
+            one.terminate()
+        statuses = [one.ended() for one in processes]
+    assert [0] * len(processes) == statuses
 
 
 def nginx_program() -> str | None:
-    """Where nginx is: from the path, or where ``TESTS_NGINX`` says."""
+    """The path of nginx: from the path, or where ``TESTS_NGINX`` says."""
     return os.environ.get("TESTS_NGINX") or shutil.which("nginx")
 
 

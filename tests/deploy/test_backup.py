@@ -28,7 +28,7 @@ from workspace_sandbox import EMULATORS
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE.partition("## Backup and restore")[2], re.DOTALL)
-ROOMS: Mapping[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS, "mail": MAIL, "chat": CHAT}
+BACKED_UP: Mapping[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS, "mail": MAIL, "chat": CHAT}
 MAKES = re.compile(r"/(pages|cards|comments|chat.postMessage|drafts|drafts/send)$")
 SECRET = "a secret that only tests know"
 
@@ -57,25 +57,23 @@ def write(gateway: Gateway, text: str) -> list[object]:
     comment = gateway.post(f"/boards/cards/{card.data['card_id']}/comments", headers=key, text=text)
     message = gateway.post("/chat/messages", channel="general", text=text, headers=key)
     mail = gateway.post("/mail/messages", to=["ada@example.com"], subject=text, body_html=text, headers=key)
-    made = (page.data["page_id"], card.data["card_id"], comment.data["comment_id"])
-    return [*made, message.data["message_ts"], mail.data["message_id"]]
+    ids = (page.data["page_id"], card.data["card_id"], comment.data["comment_id"])
+    return [*ids, message.data["message_ts"], mail.data["message_id"]]
 
 
-def made(gateway: Gateway) -> Counter[str]:
-    """How many requests made something, by connector."""
+def count_created(gateway: Gateway) -> Counter[str]:
+    """The number of requests that created something, by connector."""
     return Counter(
-        room
-        for room in ROOMS
-        for method, path, status in gateway.journal(room)
+        connector
+        for connector in BACKED_UP
+        for method, path, status in gateway.journal(connector)
         if method == "POST" and status == 200 and MAKES.search(path)
     )
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @requirement("keys-11")
-def test_what_is_restored_serves_and_does_no_write_twice(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue("postgres_server") if kind == "postgresql" else ""
     url = postgres_on(server) if server else sqlite_in(tmp_path)
     new_url = new_database(server) if server else url
@@ -86,38 +84,38 @@ def test_what_is_restored_serves_and_does_no_write_twice(
         "NEW_URL": new_url,
     }
     save, restore = BLOCKS[2:4] if server else BLOCKS[0:2]
-    with run_emulators(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
-        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
+    with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:
+        with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             first = write(before, "before")
             run(save, **variables)
             backup_at = datetime.now(UTC).isoformat()
             lost = write(before, "after")
             history = before.request("GET", "/v1/runs").data
-            sent = made(before)
+            sent = count_created(before)
         run(restore, **variables)
         declare(new_url, backup_at)
-        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
-            caller = again.asked_by(before)
+        with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=new_url) as again:
+            caller = again.for_caller_of(before)
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
-            kept = caller.request("GET", "/v1/runs", params={"limit": 200}).data
-            sent_again = made(caller)
+            restored_runs = caller.request("GET", "/v1/runs", params={"limit": 200}).data
+            sent_again = count_created(caller)
 
     assert [first, lost, lost] == repeated
-    assert {run["run_id"] for run in history} & {run["run_id"] for run in kept}
+    assert {run["run_id"] for run in history} & {run["run_id"] for run in restored_runs}
     assert sent == sent_again
 
 
-def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> None:
+def test_a_restore_in_place_is_detected_without_a_declaration(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
-    with run_emulators(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
-        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
+    with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:
+        with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             run(BLOCKS[0], **variables)
             lost = write(before, "after")
         run(BLOCKS[1], **variables)
-        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
+        with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as again:
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
-            repeated = write(again.asked_by(before), "after")
+            repeated = write(again.for_caller_of(before), "after")
 
     assert lost == repeated

@@ -10,7 +10,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
-from deploy.manifests import CONFIGURED, KEPT, PODS, UNIT
+from deploy.manifests import CONFIGURED, MANIFEST_SETTINGS, PODS, UNIT
 from deploy.processes import COMPOSE, Gateway, balancer, environment_of, gateways, nginx_program
 from harness.gateway_server import free_port, settings_for
 from harness.load import under_load
@@ -43,29 +43,27 @@ def deployment(
             "GATEWAY_NOTES_BUDGET": "10/1",
         }
         with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
-            made = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])
-            made.prepare()
-            yield made
+            deployed = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])
+            deployed.prepare()
+            yield deployed
 
 
 def test_the_two_gateways_of_the_compose_file_serve_together(deployment: Deployment) -> None:
     seen = deployment.manage(1, "GET", "/v1/workspaces")
-    hidden = [httpx.get(f"{address}/metrics") for address in told_by(deployment.gateways[1])]
+    hidden = [httpx.get(f"{address}/metrics") for address in urls_of(deployment.gateways[1])]
 
     assert ["tests"] == [one["name"] for one in seen]
     assert [404, 401] == [one.status_code for one in hidden]
     assert [] == list(deployment.folder.iterdir())
 
 
-def told_by(gateway: Gateway) -> tuple[str, str]:
+def urls_of(gateway: Gateway) -> tuple[str, str]:
     return gateway.address, gateway.admin_address
 
 
 @requirement("common-218")
 @pytest.mark.parametrize("kind", ["like nginx", "nginx"])
-def test_gateways_behind_a_balancer_are_replaced_in_turn_without_a_failed_call(
-    kind: str, deployment: Deployment, tmp_path: Path
-) -> None:
+def test_a_rolling_restart_behind_a_balancer_fails_no_call(kind: str, deployment: Deployment, tmp_path: Path) -> None:
     program = program_of(kind)
     port = free_port()
     load = deployment.key, deployment.connection_id, deployment.database_id
@@ -93,23 +91,28 @@ def program_of(kind: str) -> str | None:
 
 
 @pytest.mark.parametrize("service", ["gateway-1", "gateway-2"])
-def test_the_settings_of_the_compose_file_can_be_used(service: str) -> None:
+def test_the_compose_file_has_valid_settings(service: str) -> None:
     settings = Settings.read(environment_of(service, SECRETS), CONNECTORS)
 
     assert "valkey://default:pw-of-valkey@valkey:6379/0" == settings.shared_url
 
 
-def test_the_manifests_name_settings_that_there_are(tmp_path: Path) -> None:
+def test_the_manifests_name_existing_settings(tmp_path: Path) -> None:
     trusted = tmp_path / "ca.crt"
     trusted.touch()
-    told = {**CONFIGURED, **{name: value.replace("/run/trusted/ca.crt", str(trusted)) for name, value in KEPT.items()}}
-    settings = Settings.read(told | {name: value for name, value in SECRETS.items() if name in told}, CONNECTORS)
+    variables = {
+        **CONFIGURED,
+        **{name: value.replace("/run/trusted/ca.crt", str(trusted)) for name, value in MANIFEST_SETTINGS.items()},
+    }
+    settings = Settings.read(
+        variables | {name: value for name, value in SECRETS.items() if name in variables}, CONNECTORS
+    )
 
     assert ("https://gateway.example.com", 8081) == (settings.base_url, settings.admin_port)
     assert settings.shareable
 
 
-def test_whoever_stops_a_gateway_waits_longer_than_its_calls_may_take() -> None:
+def test_stop_timeouts_exceed_the_longest_call() -> None:
     pod = PODS["connector-gateway"]
     retire = CONFIGURED["GATEWAY_RETIRE_SECONDS"]
     settings = Settings.read(environment_of("gateway-1", SECRETS) | {"GATEWAY_RETIRE_SECONDS": retire}, CONNECTORS)

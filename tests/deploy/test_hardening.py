@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from deploy.manifests import KEPT, MANIFESTS, PODS, UNIT
+from deploy.manifests import MANIFEST_SETTINGS, MANIFESTS, PODS, UNIT
 from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY
 from harness.requirement import requirement
 
@@ -31,7 +31,7 @@ SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="sy
 
 @requirement("deployment-11")
 @pytest.mark.parametrize("name", PODS)
-def test_a_pod_has_no_rights(name: str) -> None:
+def test_pods_have_no_privileges(name: str) -> None:
     pod = PODS[name]
 
     assert (False, True) == (pod["automountServiceAccountToken"], pod["securityContext"]["runAsNonRoot"])
@@ -44,7 +44,7 @@ def test_a_pod_has_no_rights(name: str) -> None:
 
 @requirement("deployment-11")
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_container_gains_no_rights_and_dumps_no_core(name: str) -> None:
+def test_containers_gain_no_privileges_and_dump_no_core(name: str) -> None:
     service = SERVICES[name]
 
     assert (["no-new-privileges:true"], 0) == (service["security_opt"], service["ulimits"]["core"])
@@ -52,17 +52,17 @@ def test_a_container_gains_no_rights_and_dumps_no_core(name: str) -> None:
 
 @requirement("deployment-11")
 @pytest.mark.parametrize("name", OURS)
-def test_a_container_that_keeps_nothing_has_no_rights(name: str) -> None:
+def test_stateless_containers_have_no_capabilities(name: str) -> None:
     assert (True, ["ALL"]) == (SERVICES[name]["read_only"], SERVICES[name]["cap_drop"])
 
 
 @requirement("deployment-11")
-def test_the_image_runs_as_a_user_without_rights() -> None:
+def test_the_image_runs_as_an_unprivileged_user() -> None:
     assert "\nUSER 10001:10001\n" in CONTAINERFILE
 
 
 @requirement("deployment-10")
-def test_ports_are_published_on_loopback_and_stores_reach_nobody() -> None:
+def test_ports_are_published_on_loopback_and_stores_have_no_way_out() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
 
     assert ["127.0.0.1:8080:8080", "127.0.0.1:8081:8081"] == published
@@ -82,7 +82,7 @@ def test_every_pod_has_a_policy_for_both_directions() -> None:
 
 @requirement("deployment-10")
 @pytest.mark.parametrize("address", INSIDE)
-def test_no_policy_lets_a_gateway_reach_what_is_inside_by_its_address(address: str) -> None:
+def test_no_policy_allows_gateways_to_reach_internal_addresses(address: str) -> None:
     blocks = [to["ipBlock"] for rule in POLICIES["connector-gateway"]["egress"] for to in rule["to"] if "ipBlock" in to]
 
     assert 2 == len(blocks)
@@ -90,12 +90,12 @@ def test_no_policy_lets_a_gateway_reach_what_is_inside_by_its_address(address: s
 
 
 def reaches(block: Mapping[str, Any], address: str) -> bool:
-    found = ip_address(address)
-    return found in ip_network(block["cidr"]) and not any(found in ip_network(one) for one in block.get("except", []))
+    ip = ip_address(address)
+    return ip in ip_network(block["cidr"]) and not any(ip in ip_network(one) for one in block.get("except", []))
 
 
 @requirement("deployment-10")
-def test_the_operators_port_is_not_open_to_the_ingress() -> None:
+def test_the_admin_port_is_closed_to_the_ingress() -> None:
     rules = POLICIES["connector-gateway"]["ingress"]
 
     assert [["ingress-nginx"], ["operators", "monitoring"]] == [
@@ -106,18 +106,18 @@ def test_the_operators_port_is_not_open_to_the_ingress() -> None:
 
 
 @requirement("deployment-15")
-def test_the_stores_are_reached_by_tls() -> None:
+def test_stores_are_reached_over_tls() -> None:
     (valkey,) = PODS["valkey"]["containers"]
 
     assert {"sslmode": "verify-full", "sslrootcert": "/run/trusted/ca.crt"} == dict(
-        make_url(KEPT["GATEWAY_DATABASE_URL"]).query
+        make_url(MANIFEST_SETTINGS["GATEWAY_DATABASE_URL"]).query
     )
-    assert KEPT["GATEWAY_SHARED_URL"].startswith("rediss://")
+    assert MANIFEST_SETTINGS["GATEWAY_SHARED_URL"].startswith("rediss://")
     assert "--port 0 --tls-port 6379" in valkey["args"][0]
 
 
 @requirement("deployment-12")
-def test_no_image_is_named_by_a_tag_alone() -> None:
+def test_images_are_pinned_by_digest() -> None:
     images = [container["image"] for pod in PODS.values() for container in pod["containers"]]
     named = [one["image"] for name, one in SERVICES.items() if not name.startswith("gateway-")]
     bases = re.findall(r"^FROM (\S+)", CONTAINERFILE, re.MULTILINE)
@@ -131,21 +131,21 @@ def test_no_image_is_named_by_a_tag_alone() -> None:
 
 
 @requirement("deployment-13")
-def test_every_extra_is_locked_with_what_it_is_added_to() -> None:
+def test_every_extra_is_locked_with_its_base() -> None:
     project = tomllib.loads((ROOT / "gateway" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     run = dict(PINNED.findall(LOCKS["run"]))
 
     extras = project["optional-dependencies"]
     assert ["workspace-sandbox"] == extras.pop("sandbox")
-    for extra, wanted in extras.items():
+    for extra, requirements in extras.items():
         locked = dict(PINNED.findall(LOCKS[extra]))
         assert run.items() <= locked.items()
-        assert {re.split("[<>=]", one)[0] for one in wanted} <= locked.keys()
+        assert {re.split("[<>=]", one)[0] for one in requirements} <= locked.keys()
 
 
 @requirement("deployment-13")
 @pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> None:
+def test_locks_have_a_hash_per_package_and_name_no_index(name: str) -> None:
     stanzas = re.split(r"^(?=[A-Za-z0-9])", LOCKS[name], flags=re.MULTILINE)
 
     assert [] == [one for one in stanzas if one.strip() and "--hash=sha256:" not in one]
@@ -154,22 +154,22 @@ def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> Non
 
 @SYSTEMD
 @requirement("deployment-11")
-def test_systemd_finds_little_that_the_service_could_still_be_denied() -> None:
+def test_systemd_rates_the_service_as_hardened() -> None:
     unit = str(DEPLOY / "connector-gateway.service")
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
 
     # Of ten; the threshold is in tenths.
-    assert 0 == told.returncode, told.stdout[-400:]
+    assert 0 == result.returncode, result.stdout[-400:]
     assert "\nLimitCORE=0\n" in UNIT
 
 
 @SYSTEMD
-def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     # Program and user need not be on the machine that tests.
     unit = re.sub(r"^ExecStart=\S+", f"ExecStart={sys.executable}", UNIT, flags=re.MULTILINE)
     path = tmp_path / "connector-gateway.service"
     path.write_text(re.sub(r"^(User|Group)=.*", r"\1=daemon", unit, flags=re.MULTILINE), encoding="utf-8")
-    told = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
+    result = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
 
-    assert (0, "") == (told.returncode, told.stderr)
+    assert (0, "") == (result.returncode, result.stderr)

@@ -48,7 +48,7 @@ def used(queries: Iterable[str]) -> set[str]:
     return {re.sub(r"_(bucket|sum|count)$", "", name) for query in queries for name in NAME.findall(query)}
 
 
-def told() -> dict[str, set[str]]:
+def exposed_labels() -> dict[str, set[str]]:
     """The metrics in the guide's table, with their labels."""
     rows = [line.split("|")[1:3] for line in GUIDE.splitlines() if re.match(r"\| `(gateway|process)_", line)]
     return {name: set(re.findall(r"\w+", labels)) for names, labels in rows for name in NAME.findall(names)}
@@ -59,25 +59,25 @@ def expressions() -> list[str]:
 
 
 def test_the_guide_names_every_metric_and_no_other(metrics: dict[str, set[str]]) -> None:
-    assert sorted(metrics) == sorted(told())
+    assert sorted(metrics) == sorted(exposed_labels())
 
 
-def test_the_guide_names_every_label_that_was_seen(metrics: dict[str, set[str]]) -> None:
-    unnamed = {name: labels - told()[name] for name, labels in metrics.items()}
+def test_the_guide_names_every_exposed_label(metrics: dict[str, set[str]]) -> None:
+    unnamed = {name: labels - exposed_labels()[name] for name, labels in metrics.items()}
 
     assert {} == {name: labels for name, labels in unnamed.items() if labels}
 
 
-def test_the_dashboard_shows_every_metric_of_ours_and_no_unknown_one(metrics: dict[str, set[str]]) -> None:
-    shown = used(expressions())
+def test_the_dashboard_plots_every_gateway_metric_and_no_unknown_one(metrics: dict[str, set[str]]) -> None:
+    plotted = used(expressions())
 
     assert {name for name in metrics if name.startswith("gateway_")} == {
-        name for name in shown if name.startswith("gateway_")
+        name for name in plotted if name.startswith("gateway_")
     }
-    assert shown <= set(metrics)
+    assert plotted <= set(metrics)
 
 
-def test_alerts_are_about_metrics_that_there_are(metrics: dict[str, set[str]]) -> None:
+def test_alerts_use_existing_metrics(metrics: dict[str, set[str]]) -> None:
     queries = [rule["expr"] for rule in RULES]
 
     assert used(queries) <= set(metrics)
@@ -91,15 +91,15 @@ def test_the_guide_explains_every_alert_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("query", [*expressions(), *(rule["expr"] for rule in RULES)])
-def test_a_query_uses_only_labels_that_its_metrics_have(query: str) -> None:
+def test_queries_use_only_labels_of_their_metrics(query: str) -> None:
     named = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in re.findall(r"\w+", group)}
     matched = set(re.findall(r"(\w+)(?:=~|!=|=|!~)\"", query))
-    known = {label for name in used([query]) for label in told()[name]} | {"instance", "job", "worker", "le"}
+    known = {label for name in used([query]) for label in exposed_labels()[name]} | {"instance", "job", "worker", "le"}
 
     assert named | matched <= known
 
 
-def test_placeholders_of_alerts_and_legends_are_kept_by_their_queries() -> None:
+def test_queries_retain_the_labels_of_alert_and_legend_placeholders() -> None:
     annotated = [(rule["expr"], rule["annotations"]["summary"]) for rule in RULES]
     pairs = [(query, re.findall(r"\$labels\.(\w+)", text)) for query, text in annotated]
 

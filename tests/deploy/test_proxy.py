@@ -40,10 +40,10 @@ LOGGED = {
 
 @pytest.fixture
 def program() -> str:
-    found = nginx_program()
-    if found is None:
+    path = nginx_program()
+    if path is None:
         pytest.skip("there is no nginx here; Debian's is enough: apt-get install nginx-light")
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +62,15 @@ def logged(folder: Path, count: int) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
 
     def enough() -> bool:
-        told = map(json.loads, (folder / "access.log").read_text(encoding="utf-8").splitlines())
-        lines[:] = [line for line in told if line["path"] != "/readyz"]
+        entries = map(json.loads, (folder / "access.log").read_text(encoding="utf-8").splitlines())
+        lines[:] = [line for line in entries if line["path"] != "/readyz"]
         return len(lines) >= count
 
     wait_until(enough)
     return lines
 
 
-def asked(port: int, path: str) -> int:
+def get_status(port: int, path: str) -> int:
     """The status of a request whose *path* is sent as it stands."""
     with socket.create_connection(("127.0.0.1", port), 30) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
@@ -78,11 +78,11 @@ def asked(port: int, path: str) -> int:
 
 
 @requirement("deployment-8")
-def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_tokens_codes_and_queries_are_not_logged(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     with nginx(backends(gateway), port, tmp_path, program):
         for path in LOGGED:
-            asked(port, path)
+            get_status(port, path)
         lines = logged(tmp_path, len(LOGGED))
 
     assert list(LOGGED.values()) == [line["path"] for line in lines]
@@ -91,11 +91,11 @@ def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, t
 
 
 @requirement("deployment-8")
-def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str, tmp_path: Path) -> None:
-    port, nobody = free_port(), (free_port(), free_port())
+def test_tokens_are_not_logged_for_unreachable_gateways_or_rate_limited_requests(program: str, tmp_path: Path) -> None:
+    port, no_gateways = free_port(), (free_port(), free_port())
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=20 nodelay"}
-    with nginx([nobody, nobody], port, tmp_path, program, **slow):
-        statuses = [asked(port, f"/connect/{MARK}?{MARK}") for _ in range(30)]
+    with nginx([no_gateways, no_gateways], port, tmp_path, program, **slow):
+        statuses = [get_status(port, f"/connect/{MARK}?{MARK}") for _ in range(30)]
         logged(tmp_path, 30)
 
     assert {502, 429} == set(statuses)
@@ -103,34 +103,32 @@ def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str
 
 
 @requirement("deployment-7")
-def test_an_address_that_asks_too_often_is_refused_in_our_shape(
-    program: str, gateway: Installation, tmp_path: Path
-) -> None:
+def test_rate_limited_clients_get_an_error_of_the_gateway(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=4 nodelay"}
     with nginx(backends(gateway), port, tmp_path, program, **slow):
         answers = [httpx.get(f"http://127.0.0.1:{port}/healthz") for _ in range(6)]
-    refused = answers[-1]
+    rejection = answers[-1]
 
     assert (429, "rate_limited", "1") == (
-        refused.status_code,
-        refused.json()["error"]["code"],
-        refused.headers["Retry-After"],
+        rejection.status_code,
+        rejection.json()["error"]["code"],
+        rejection.headers["Retry-After"],
     )
 
 
 @requirement("deployment-7")
-def test_an_address_with_too_many_connections_is_refused(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_clients_with_too_many_connections_are_rejected(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     half = b"POST /v1/connectors/notes/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
     with nginx(backends(gateway), port, tmp_path, program, limit_conn="connections 2"):
-        held = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
-        for client in held:
+        open_connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+        for client in open_connections:
             client.sendall(half)
-        wait_until(lambda: asked(port, "/healthz") == 429)
-        for client in held:
+        wait_until(lambda: get_status(port, "/healthz") == 429)
+        for client in open_connections:
             client.close()
-        wait_until(lambda: asked(port, "/healthz") == 200)
+        wait_until(lambda: get_status(port, "/healthz") == 200)
 
 
 @requirement("deployment-7")
@@ -141,10 +139,10 @@ def test_an_address_with_too_many_connections_is_refused(program: str, gateway: 
         ("client_body_timeout", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"),
     ],
 )
-def test_a_client_that_sends_too_slowly_is_cut(directive: str, sent: bytes, program: str, tmp_path: Path) -> None:
-    port, nobody = free_port(), (free_port(), free_port())
+def test_slow_clients_are_disconnected(directive: str, sent: bytes, program: str, tmp_path: Path) -> None:
+    port, no_gateways = free_port(), (free_port(), free_port())
     with (
-        nginx([nobody, nobody], port, tmp_path, program, **{directive: "1s"}),
+        nginx([no_gateways, no_gateways], port, tmp_path, program, **{directive: "1s"}),
         socket.create_connection(("127.0.0.1", port), 8) as client,
     ):
         client.sendall(sent)
@@ -153,7 +151,7 @@ def test_a_client_that_sends_too_slowly_is_cut(directive: str, sent: bytes, prog
 
 
 @requirement("deployment-9")
-def test_operators_have_a_listener_of_their_own(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_operators_have_a_separate_listener(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     paths = ("/console/sign-in", "/v1/workspaces", "/v1/keys", "/metrics")
     with (
@@ -183,7 +181,7 @@ class Echo(BaseHTTPRequestHandler):
 
 
 @requirement("deployment-7")
-def test_what_a_client_says_of_its_address_is_not_passed_on(program: str, tmp_path: Path) -> None:
+def test_forwarding_headers_of_clients_are_not_passed_on(program: str, tmp_path: Path) -> None:
     port, server = free_port(), HTTPServer(("127.0.0.1", 0), Echo)
     forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}
     thread = Thread(target=server.serve_forever)
@@ -194,5 +192,5 @@ def test_what_a_client_says_of_its_address_is_not_passed_on(program: str, tmp_pa
         server.shutdown()
         thread.join()
 
-    told = [[(name, value) for name, value in one if "orwarded" in name] for one in seen]
-    assert [[("X-Forwarded-For", "127.0.0.1")]] * 2 == told
+    forwarded = [[(name, value) for name, value in one if "orwarded" in name] for one in seen]
+    assert [[("X-Forwarded-For", "127.0.0.1")]] * 2 == forwarded

@@ -15,7 +15,7 @@ ROOT = DEPLOY.parent
 
 
 @requirement("deployment-14")
-def test_the_list_is_valid_and_has_each_locked_package_with_its_hashes(tmp_path: Path) -> None:
+def test_the_sbom_is_valid_and_has_each_locked_package_with_its_hashes(tmp_path: Path) -> None:
     path = tmp_path / "made" / "sbom.json"
     # As if what the tests need were there, which it is.
     subprocess.run(["make", "-o", ".venv/test", "sbom", f"SBOM={path}"], cwd=ROOT, check=True, timeout=120)

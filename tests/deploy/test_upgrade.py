@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(not BEFORE, reason="TESTS_BEFORE names no checko
 @pytest.fixture
 def address(postgres_server: str) -> Iterator[str]:
     """The address of an empty database."""
-    with temporary_database(postgres_server) as made:
-        yield made
+    with temporary_database(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterato
         for gateway in (old, new):
             stack.callback(gateway.kill)
         old.start()
-        made = Deployment([old, new], sandbox, tmp_path, OPERATOR)
-        made.prepare(OLD, OLD)
-        yield made
+        deployed = Deployment([old, new], sandbox, tmp_path, OPERATOR)
+        deployed.prepare(OLD, OLD)
+        yield deployed
 
 
-def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deployment: Deployment, address: str) -> None:
+def test_old_and_new_release_run_together_without_lost_or_repeated_writes(deployment: Deployment, address: str) -> None:
     old, new = deployment.gateways
     load = deployment.key, deployment.connection_id, deployment.database_id
     first = deployment.write(OLD, "by old")
@@ -74,19 +74,19 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
             wait_until(lambda: min(len(by_old) - seen, len(by_new)) >= 10)
     second = deployment.write(NEW, "by new")
     repeats = [deployment.write(NEW, "by old"), deployment.write(OLD, "by new")]
-    made = deployment.sandbox.emulators["notes"].context.request_log
+    requests = deployment.sandbox.emulators["notes"].context.request_log
     engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
     with engine.connect() as connection:
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         writes = tables.runs.c.operation == "create_page", tables.runs.c.status == "ok"
-        kept = connection.execute(select(func.count()).select_from(tables.runs).where(*writes)).scalar()
+        stored_runs = connection.execute(select(func.count()).select_from(tables.runs).where(*writes)).scalar()
     engine.dispose()
 
     assert {200} == {*by_old, *by_new}
     assert schema.newest_version() == version
     assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
-    assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in made)
-    assert len(by_old) + len(by_new) + 4 == kept
+    assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in requests)
+    assert len(by_old) + len(by_new) + 4 == stored_runs
 
 
 def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment: Deployment) -> None:
@@ -97,7 +97,7 @@ def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment
     for fault in (lost, not_found):
         httpx.post(control, json={"method": "POST", **fault}).raise_for_status()
     before = deployment.write(OLD, "in doubt")
-    old.tell_to_end()
+    old.terminate()
     old.ended()
     httpx.delete(control).raise_for_status()
     new.start()
@@ -110,12 +110,12 @@ def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment
 
 
 @pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
-def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deployment: Deployment) -> None:
+def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()
-    old.tell_to_end()
+    old.terminate()
     ended = old.ended()
-    status, told = old.start_in_vain()
+    status, output = old.start_in_vain()
 
     assert (0, 3) == (ended, status)
-    assert f"The database was brought to schema {schema.newest_version()} by a newer version of this service" in told
+    assert f"The database was brought to schema {schema.newest_version()} by a newer version of this service" in output

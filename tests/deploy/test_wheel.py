@@ -26,15 +26,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command of an environment that has the wheel, and borrows what that depends on."""
-    made = tmp_path_factory.mktemp("production")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True, timeout=60)
-    python = made / "bin" / "python"
+    environment = tmp_path_factory.mktemp("production")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=60)
+    python = environment / "bin" / "python"
     install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True, timeout=60)
     # By a folder in the path, in which no .pth file counts: the one of the sources would bring the sandbox back.
-    packages = next(made.glob("lib/python*/site-packages"))
+    packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
-    return made / "bin" / "connector-gateway"
+    return environment / "bin" / "connector-gateway"
 
 
 def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -45,13 +45,13 @@ def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @requirement("deployment-3")
-def test_the_wheel_has_the_gateway_alone(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_gateway(wheel: Path) -> None:
     packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
 
     assert {"connector_gateway"} == {name for name in packages if not name.endswith(".dist-info")}
 
 
-def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
+def test_the_wheel_contains_the_served_guides(wheel: Path) -> None:
     names = {name.removeprefix("connector_gateway/docs/") for name in zipfile.ZipFile(wheel).namelist()}
 
     assert set() == guides().keys() - names
@@ -59,15 +59,17 @@ def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
 
 @requirement("deployment-3")
 @pytest.mark.parametrize("name", ["dev", "sandbox"])
-def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
+def test_commands_that_need_the_sandbox_name_the_package_to_install(command: Path, name: str) -> None:
     ended = run(command, name)
 
-    told = f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
-    assert (1, told) == (ended.returncode, ended.stderr)
+    message = (
+        f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
+    )
+    assert (1, message) == (ended.returncode, ended.stderr)
 
 
-def test_help_lists_the_commands_that_are_there(command: Path) -> None:
-    told = run(command, "--help").stdout
+def test_help_lists_only_available_commands(command: Path) -> None:
+    output = run(command, "--help").stdout
 
-    assert "serve" in told
-    assert "sandbox" not in told
+    assert "serve" in output
+    assert "sandbox" not in output

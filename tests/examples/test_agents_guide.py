@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.notes import NOTES
 from harness.gateway_server import Gateway, run_gateway
-from harness.mcp_clients import agent, words
+from harness.mcp_clients import agent, first_text
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.notes import NotesEmulator
@@ -40,10 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def gateway(folder: Path) -> Iterator[Gateway]:
-    rooms: Any = {"notes": NOTES, "chat": CHAT}
+    connectors: Any = {"notes": NOTES, "chat": CHAT}
     with (
         run_emulators(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
-        run_gateway(sandbox, folder, connectors=rooms) as gateway,
+        run_gateway(sandbox, folder, connectors=connectors) as gateway,
     ):
         yield gateway
 
@@ -59,10 +59,10 @@ def configured(number: int, gateway: Gateway) -> dict[str, Any]:
     return servers["connector-gateway"]
 
 
-def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
-    made = gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data
+def test_the_documented_commands_create_a_key(gateway: Gateway, folder: Path) -> None:
+    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data
     settings = {
-        "WORKSPACE_ID": made["workspace_id"],
+        "WORKSPACE_ID": workspace["workspace_id"],
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_ENV_FILE": os.devnull,
@@ -71,50 +71,50 @@ def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
     done = subprocess.run(
         ["bash", "-euc", line], env={**PATHS, **settings}, capture_output=True, text=True, check=False
     )
-    keys = gateway.operator("GET", "/v1/keys", params={"workspace_id": made["workspace_id"]}).data
+    keys = gateway.operator("GET", "/v1/keys", params={"workspace_id": workspace["workspace_id"]}).data
 
     assert 0 == done.returncode, done.stderr
     assert [["notes_*", "chat_list_channels"]] == [key["operations"] for key in keys]
 
 
-async def test_a_client_is_configured_over_http(gateway: Gateway) -> None:
+async def test_the_documented_http_configuration_connects_a_client(gateway: Gateway) -> None:
     server = configured(0, gateway)
     async with (
         httpx2.AsyncClient(headers=server["headers"]) as http,
         Client(streamable_http_client(server["url"], http_client=http)) as client,
     ):
-        found = (await client.list_tools()).tools
+        tools = (await client.list_tools()).tools
 
-    assert 10 == len(found)
+    assert 10 == len(tools)
 
 
-async def test_a_client_is_configured_with_a_command(gateway: Gateway) -> None:
+async def test_the_documented_command_configuration_connects_a_client(gateway: Gateway) -> None:
     server = configured(1, gateway)
     environment = {**PATHS, **server["env"], "GATEWAY_ENV_FILE": os.devnull}
     command = StdioServerParameters(command=server["command"], args=server["args"], env=environment)
     async with Client(command) as client:
-        found = (await client.list_tools()).tools
+        tools = (await client.list_tools()).tools
 
-    assert 10 == len(found)
+    assert 10 == len(tools)
 
 
-async def test_the_lines_in_python_list_and_call(gateway: Gateway) -> None:
+async def test_the_documented_python_lists_and_calls_tools(gateway: Gateway) -> None:
     (text,) = blocks("python")
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-c", here(text, gateway), stdout=asyncio.subprocess.PIPE
     )
-    told, _ = await program.communicate()
+    output, _ = await program.communicate()
 
     assert 0 == program.returncode
-    assert "notes_create_page" in told.decode()
-    assert 3 == told.decode().count("database_id")
+    assert "notes_create_page" in output.decode()
+    assert 3 == output.decode().count("database_id")
 
 
-async def test_an_error_has_the_lines_that_are_shown(gateway: Gateway) -> None:
-    (shown,) = blocks("text")
+async def test_errors_have_the_documented_lines(gateway: Gateway) -> None:
+    (expected,) = blocks("text")
     gateway.revoke("notes")
     async with agent(gateway) as client:
-        told = words(await client.call_tool("notes_list_databases", {}))
+        message = first_text(await client.call_tool("notes_list_databases", {}))
     gateway.authorise("notes")
 
-    assert ["connection_revoked", "What to do", "Run"] == LABEL.findall(told) == LABEL.findall(shown)
+    assert ["connection_revoked", "What to do", "Run"] == LABEL.findall(message) == LABEL.findall(expected)

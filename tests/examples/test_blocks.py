@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from examples.blocks import PAGES, RUN_BY, counted
-from examples.documented import ROOT, blocks_of
+from examples.code_blocks import ROOT, blocks_of
+from examples.page_coverage import PAGES, RUN_BY, counted
 
 LANGUAGES = {"", "sh", "python", "json", "text", "js", "typescript"}
 """The first is of drawings."""
@@ -14,7 +14,7 @@ MARKED = {page: [block.not_run for block in blocks_of(page) if block.not_run is 
 
 
 @pytest.mark.parametrize("page", RUN_BY)
-def test_the_test_of_a_page_runs_as_many_blocks_as_the_page_has(page: str) -> None:
+def test_page_tests_run_as_many_blocks_as_the_page_has(page: str) -> None:
     module, blocks = RUN_BY[page]
 
     assert (ROOT / module).exists()
@@ -22,7 +22,7 @@ def test_the_test_of_a_page_runs_as_many_blocks_as_the_page_has(page: str) -> No
 
 
 @pytest.mark.parametrize("page", [page for page in MARKED if MARKED[page]])
-def test_a_block_that_is_not_run_says_why(page: str) -> None:
+def test_blocks_that_are_not_run_give_a_reason(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
 
     assert len(MARKED[page]) == len(re.findall(r"<!-- not run", text))
@@ -30,7 +30,7 @@ def test_a_block_that_is_not_run_says_why(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_fence_is_a_block_in_a_language_that_something_runs(page: str) -> None:
+def test_every_fence_is_a_block_in_a_runnable_language(page: str) -> None:
     fences = re.findall(r"^ *```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
 
     assert len(fences) == 2 * len(blocks_of(page))

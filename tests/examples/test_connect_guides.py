@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import all_errors
-from examples.shells import PATHS, Shell, shell, typed_in, until_told
+from examples.dev_shell import PATHS, Shell, first_line, shell, typed_in
 
 __all__ = ["shell"]
 
@@ -32,10 +32,10 @@ HEADINGS = [
     "Deliveries",
     "Not verified",
 ]
-ROOMS = sorted(CONNECTORS)
+GUIDED = sorted(CONNECTORS)
 PAGES = [*sorted(GUIDES.glob("*.md")), GUIDES.parent / "events.md"]
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
-ACCOUNTS = {"README": "notes", "events": "chat"} | {room: room for room in ROOMS}
+ACCOUNTS = {"README": "notes", "events": "chat"} | {room: room for room in GUIDED}
 """Whose account the command lines of a guide are tried with."""
 
 
@@ -48,21 +48,21 @@ def lines_of(name: str) -> list[str]:
 LINES = [(name, line) for name in ACCOUNTS for line in lines_of(name) if " hooks " not in line]
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_guide_has_the_same_headings(room: str) -> None:
-    assert HEADINGS == re.findall(r"^## (.*)$", TEXTS[room], re.MULTILINE)
+@pytest.mark.parametrize("connector", GUIDED)
+def test_every_guide_has_the_same_headings(connector: str) -> None:
+    assert HEADINGS == re.findall(r"^## (.*)$", TEXTS[connector], re.MULTILINE)
 
 
 def test_the_index_leads_to_every_guide() -> None:
     links = re.findall(r"\]\((\w[\w-]*)\.md\)", TEXTS["README"])
 
-    assert {*ROOMS, "first-call"} == set(links)
+    assert {*GUIDED, "first-call"} == set(links)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(room: str) -> None:
+@pytest.mark.parametrize("connector", GUIDED)
+def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
     codes = {error.code for error in all_errors()} | {"withdrawn", "refresh_interrupted"}
-    rows = TEXTS[room].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
+    rows = TEXTS[connector].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
     named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
 
     assert {"redirect_uri_mismatch"} | codes >= named
@@ -70,8 +70,8 @@ def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(room: str) -> N
 
 
 @pytest.fixture(scope="module")
-def kept(shell: Shell) -> Mapping[str, Any]:
-    """What ``dev`` has made."""
+def installation_file(shell: Shell) -> Mapping[str, Any]:
+    """The installation that ``dev`` has created."""
     return shell.described
 
 
@@ -85,26 +85,28 @@ def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def returning(shell: Shell, kept: Mapping[str, Any]) -> None:
-    """The return address of the guide, without which the line that uses it is refused."""
+def returning(shell: Shell, installation_file: Mapping[str, Any]) -> None:
+    """The return address of the guide, without which the line that uses it is rejected."""
     url = "https://app.example.com/connected"
-    typed(shell, f"connector-gateway workspaces change {kept['workspace_id']} --return-url {url}", {})
+    typed(shell, f"connector-gateway workspaces change {installation_file['workspace_id']} --return-url {url}", {})
 
 
 @pytest.mark.usefixtures("returning")
 @pytest.mark.parametrize(("name", "line"), LINES)
-def test_every_command_line_of_a_guide_does_what_it_says(
-    shell: Shell, kept: Mapping[str, Any], name: str, line: str
+def test_every_command_line_of_a_guide_prints_the_documented_output(
+    shell: Shell, installation_file: Mapping[str, Any], name: str, line: str
 ) -> None:
     connector = ACCOUNTS[name]
-    credentials = {name: kept["upstreams"][connector][name] for name in CONNECTORS[connector].credentials}
-    filled = line.replace("ws_…", kept["workspace_id"]).replace("conn_…", kept["connections"][connector])
+    credentials = {name: installation_file["upstreams"][connector][name] for name in CONNECTORS[connector].credentials}
+    filled = line.replace("ws_…", installation_file["workspace_id"]).replace(
+        "conn_…", installation_file["connections"][connector]
+    )
     answer = typed(shell, filled, credentials)
 
-    assert told_by(filled) <= set(answer if isinstance(answer, dict) else answer[0])
+    assert output_of(filled) <= set(answer if isinstance(answer, dict) else answer[0])
 
 
-TOLD = {
+OUTPUTS = {
     " connect ": {"connect_url", "expires_at", "status"},
     " reconnect ": {"connect_url", "expires_at", "status"},
     " create ": {"account_name", "account_id", "status"},
@@ -117,7 +119,7 @@ TOLD = {
 """What the answer to a command tells, by its word."""
 
 
-def test_the_guide_opens_a_window_for_the_token_of_deliveries(tmp_path: Path) -> None:
+def test_the_guide_opens_a_window_for_the_verification_token(tmp_path: Path) -> None:
     """The sandbox of ``dev`` has handed its token over from the start, so that no window can be opened there."""
     environment = {
         "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}",
@@ -130,9 +132,9 @@ def test_the_guide_opens_a_window_for_the_token_of_deliveries(tmp_path: Path) ->
     assert {"url", "closes_at"} <= json.loads(ended.stdout).keys()
 
 
-def told_by(line: str) -> set[str]:
+def output_of(line: str) -> set[str]:
     """What the answer to *line* has to tell."""
-    return next(told for word, told in TOLD.items() if word in line)
+    return next(output for word, output in OUTPUTS.items() if word in line)
 
 
 # From zero to the first call
@@ -143,12 +145,12 @@ PORT = secrets.choice(range(30_000, 32_000, 2))
 
 
 @pytest.fixture
-def installation(kept: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
+def installation(installation_file: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
     """The folder of a running installation that was made as the guide says, with the sandbox in Notion's place."""
     (tmp_path / "checkout").mkdir()
     (tmp_path / "checkout" / ".venv").symlink_to(sys.prefix)
     lines = STEPS[0].replace("connector-gateway serve", f"exec connector-gateway serve --port {PORT}")
-    sandbox = {"GATEWAY_NOTES_BASE_URL": kept["upstreams"]["notes"]["base_url"]}
+    sandbox = {"GATEWAY_NOTES_BASE_URL": installation_file["upstreams"]["notes"]["base_url"]}
     with subprocess.Popen(
         ["bash", "-euc", lines],
         cwd=tmp_path / "checkout",
@@ -158,7 +160,7 @@ def installation(kept: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
     ) as process:
         try:
             assert process.stderr is not None
-            assert "reference" in until_told(process.stderr, "reference")
+            assert "reference" in first_line(process.stderr, "reference")
             with (tmp_path / "gateway" / ".env").open("a") as settings:
                 settings.write(f"GATEWAY_NOTES_BASE_URL={sandbox['GATEWAY_NOTES_BASE_URL']}\n")
             yield tmp_path / "gateway"
@@ -166,13 +168,15 @@ def installation(kept: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
             process.terminate()
 
 
-def test_the_first_real_call_is_made_as_written(installation: Path, kept: Mapping[str, Any]) -> None:
+def test_the_documented_first_call_succeeds(installation: Path, installation_file: Mapping[str, Any]) -> None:
     workspace, key, connection = STEPS[1].splitlines()
-    made = typed_in(installation, f"{workspace} --json")
-    shown = typed_in(installation, f"{key.replace('ws_…', made['workspace_id'])} --json")
-    pasted = connection.replace("ws_…", made["workspace_id"]).replace("…", kept["upstreams"]["notes"]["token"])
+    workspace_row = typed_in(installation, f"{workspace} --json")
+    key_row = typed_in(installation, f"{key.replace('ws_…', workspace_row['workspace_id'])} --json")
+    pasted = connection.replace("ws_…", workspace_row["workspace_id"]).replace(
+        "…", installation_file["upstreams"]["notes"]["token"]
+    )
     connected = typed_in(installation, f"{pasted} --json")
-    call = STEPS[2].replace("cgw_…", shown["key"]).replace("conn_…", connected["connection_id"])
+    call = STEPS[2].replace("cgw_…", key_row["key"]).replace("conn_…", connected["connection_id"])
     envelope = typed_in(installation, f"{call.rstrip()} --json".replace(":8080", f":{PORT}"))
 
     assert (3, 3) == (len(STEPS), len(STEPS[1].splitlines()))

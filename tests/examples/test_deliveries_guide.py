@@ -27,8 +27,8 @@ from harness.requirement import requirement
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "deliveries.md").read_text(encoding="utf-8")
 CREATE, RUNS, ENABLE, REPLAY, ROTATE = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
-(SHOWN,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
-PLACE = "http://127.0.0.1:8000/events"
+(DOCUMENTED,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)]
+ENDPOINT = "http://127.0.0.1:8000/events"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ class Product:
     """The program of the guide, on a port of its own."""
 
     server: ThreadingHTTPServer
-    told: Queue[tuple[Any, ...]] = field(default_factory=Queue)
+    printed: Queue[tuple[Any, ...]] = field(default_factory=Queue)
     bodies: list[Any] = field(default_factory=list)
 
     @property
@@ -54,7 +54,7 @@ class Product:
     def receive(self, secret: str) -> None:
         """Receive as the guide says, all but its last line, which would listen on another port."""
         (text,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-        names: dict[str, Any] = {"print": lambda *words: self.told.put(words)}
+        names: dict[str, Any] = {"print": lambda *words: self.printed.put(words)}
         os.environ["WEBHOOK_SECRET"] = secret
         exec(text.rpartition("\n\n\n")[0], names)
         names["webhooks"] = SimpleNamespace(verify=self.verify, NotGenuine=webhooks.SignatureMismatch)
@@ -69,7 +69,7 @@ class Product:
 
     def next(self) -> tuple[str, str]:
         """Type and text of the next event."""
-        kind, data = self.told.get(timeout=30)
+        kind, data = self.printed.get(timeout=30)
         return kind, data["text"]
 
 
@@ -87,7 +87,7 @@ def product() -> Iterator[Product]:
 
 
 def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
-    """What is answered to *lines* of the guide."""
+    """The response to *lines* of the guide."""
     settings = {"GATEWAY_URL": gateway.base_url, "GATEWAY_OPERATOR_TOKEN": OPERATOR, "PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["bash", "-euc", lines], env=settings | variables, capture_output=True, text=True, check=True, timeout=60
@@ -95,24 +95,24 @@ def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
     return json.loads(done.stdout)["data"]
 
 
-def faults(gateway: Gateway, bodies: list[Any]) -> list[str]:
+def schema_violations(gateway: Gateway, bodies: list[Any]) -> list[str]:
     """What does not fit into what the document tells of deliveries."""
     document = gateway.request("GET", "/openapi.json").body
-    told = document["webhooks"]["chat_event"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    checked = Draft202012Validator(told | {"components": document["components"]})
-    return [fault.message for body in bodies for fault in checked.iter_errors(body)]
+    event_schema = document["webhooks"]["chat_event"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    checked = Draft202012Validator(event_schema | {"components": document["components"]})
+    return [violation.message for body in bodies for violation in checked.iter_errors(body)]
 
 
 @requirement("deliveries-1", "deliveries-3", "deliveries-4", "deliveries-7", "deliveries-11")
-def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
+def test_the_documented_receiver_accepts_deliveries_and_replays(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
     prove(gateway, connection)
     change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
     with product() as receiver:
-        lines = CREATE.replace(PLACE, receiver.url)
-        made = typed(gateway, lines, WORKSPACE_ID=gateway.workspace_id)
-        receiver.receive(made["secret"])
-        names = {"WEBHOOK_ID": made["webhook_id"], "CONNECTION_ID": connection}
+        lines = CREATE.replace(ENDPOINT, receiver.url)
+        webhook = typed(gateway, lines, WORKSPACE_ID=gateway.workspace_id)
+        receiver.receive(webhook["secret"])
+        names = {"WEBHOOK_ID": webhook["webhook_id"], "CONNECTION_ID": connection}
         say(gateway, GENERAL, "deploy it")
         first = receiver.next()
         again = typed(gateway, REPLAY, **names)
@@ -121,16 +121,19 @@ def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> Non
         say(gateway, GENERAL, "deploy more")
         third = receiver.next()
         active = typed(gateway, ENABLE, **names)
-        gateway.operator("DELETE", f"/v1/webhooks/{made['webhook_id']}")
+        gateway.operator("DELETE", f"/v1/webhooks/{webhook['webhook_id']}")
 
     assert [("message.keyword", text) for text in ("deploy it", "deploy it", "deploy more")] == [first, second, third]
     assert (1, "active", []) == (again["events"], active["status"], typed(gateway, RUNS))
-    assert made["secret"] != rotated["secret"]
-    assert (3, []) == (len(receiver.bodies), faults(gateway, receiver.bodies))
-    assert (SHOWN.keys(), SHOWN["data"].keys()) == (receiver.bodies[0].keys(), receiver.bodies[0]["data"].keys())
+    assert webhook["secret"] != rotated["secret"]
+    assert (3, []) == (len(receiver.bodies), schema_violations(gateway, receiver.bodies))
+    assert (DOCUMENTED.keys(), DOCUMENTED["data"].keys()) == (
+        receiver.bodies[0].keys(),
+        receiver.bodies[0]["data"].keys(),
+    )
 
 
-def test_events_are_followed_as_they_come(gateway: Gateway) -> None:
+def test_the_documented_loop_reads_new_events(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[RANDOM])
     say(gateway, RANDOM, "one")
     with Client(gateway.base_url, gateway.key) as client:

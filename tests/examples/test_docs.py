@@ -1,4 +1,4 @@
-"""What the documentation says is so."""
+"""The documentation is correct."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from connector_gateway.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
-TOLD = [line.split("`")[1] for line in GUIDE.splitlines() if line.startswith("| `GATEWAY_")]
+DOCUMENTED = [line.split("`")[1] for line in GUIDE.splitlines() if line.startswith("| `GATEWAY_")]
 REQUIRED = {
     "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
     "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
 }
 COMMANDS = (ROOT / "docs" / "guide" / "command-line.md").read_text(encoding="utf-8")
 COMMAND_LINES = [line for line in COMMANDS.splitlines() if re.match("connector-gateway (call|runs|conformance) ", line)]
-ROOMS = sorted(CONNECTORS)
+CONNECTOR_READMES = sorted(CONNECTORS)
 
 
 def test_the_guide_names_every_setting_and_no_other() -> None:
@@ -32,9 +32,9 @@ def test_the_guide_names_every_setting_and_no_other() -> None:
     connectors = re.compile(rf"GATEWAY_({'|'.join(name.upper() for name in CONNECTORS)})_(?!CONTENT_URL)")
     names = {connectors.sub("GATEWAY_<CONNECTOR>_", name) for name in environment.names}
 
-    assert sorted(names) == sorted({*TOLD, "GATEWAY_TABLES_CONTENT_URL"})
+    assert sorted(names) == sorted({*DOCUMENTED, "GATEWAY_TABLES_CONTENT_URL"})
     assert "`GATEWAY_TABLES_CONTENT_URL`" in GUIDE
-    assert len(set(TOLD)) == len(TOLD)
+    assert len(set(DOCUMENTED)) == len(DOCUMENTED)
 
 
 class Defaults(Environment):
@@ -42,26 +42,26 @@ class Defaults(Environment):
 
     @override
     def text(self, name: str, default: str) -> str:
-        self.told[f"GATEWAY_{name}"] = default.removesuffix(".0")
+        self.values[f"GATEWAY_{name}"] = default.removesuffix(".0")
         return super().text(name, default)
 
     def __init__(self) -> None:
         super().__init__(REQUIRED)
-        self.told: dict[str, str] = {}
+        self.values: dict[str, str] = {}
 
 
-def test_the_guide_tells_the_defaults_there_are() -> None:
+def test_the_guide_names_the_current_defaults() -> None:
     environment = Defaults()
     Settings.read_from(environment, CONNECTORS)
-    shown = dict(re.findall(r"^\| `(GATEWAY_\w+)` \| `([^`]+)` \|", GUIDE, re.MULTILINE))
+    documented = dict(re.findall(r"^\| `(GATEWAY_\w+)` \| `([^`]+)` \|", GUIDE, re.MULTILINE))
 
-    assert len(shown) >= 20
-    assert shown == {name: environment.told[name] for name in shown}
+    assert len(documented) >= 20
+    assert documented == {name: environment.values[name] for name in documented}
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_has_a_checklist_with_nothing_open(room: str) -> None:
-    readme = ROOT / "gateway" / "src" / "connector_gateway" / "connectors" / room / "README.md"
+@pytest.mark.parametrize("connector", CONNECTOR_READMES)
+def test_every_connector_has_a_completed_checklist(connector: str) -> None:
+    readme = ROOT / "gateway" / "src" / "connector_gateway" / "connectors" / connector / "README.md"
     lines = [line for line in readme.read_text(encoding="utf-8").splitlines() if line.startswith("- [")]
 
     assert len(lines) >= 20
@@ -69,9 +69,9 @@ def test_every_room_has_a_checklist_with_nothing_open(room: str) -> None:
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
-def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
+def test_every_command_line_of_the_guide_parses(line: str) -> None:
     """Nobody is there to answer, so that a command which was understood ends with 1, and another one with 2."""
-    nobody = {
+    no_one = {
         "GATEWAY_URL": "http://127.0.0.1:1",
         "GATEWAY_API_KEY": "cgw_none",
         "GATEWAY_DATABASE_URL": "sqlite:////x/y",
@@ -80,14 +80,14 @@ def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
     ended = CliRunner().invoke(
         main,
         [*shlex.split(line.removeprefix("connector-gateway "))],
-        env=nobody | {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU"},
+        env=no_one | {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU"},
     )
 
     assert "Usage:" not in ended.stderr
     assert 1 == ended.exit_code
 
 
-def test_the_arguments_of_the_guide_are_those_of_operations() -> None:
+def test_the_guide_passes_existing_arguments_of_operations() -> None:
     (text,) = re.findall(r"```json\n(.*?)```", COMMANDS, re.DOTALL)
     known = {
         f"{connector.name}_{operation.name}": {*operation.parameters}
@@ -95,11 +95,13 @@ def test_the_arguments_of_the_guide_are_those_of_operations() -> None:
         for operation in connector.operations
     }
 
-    assert {} == {name: [*given] for name, given in json.loads(text).items() if not {*given} <= known.get(name, set())}
+    assert {} == {
+        name: [*arguments] for name, arguments in json.loads(text).items() if not {*arguments} <= known.get(name, set())
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_of_the_guide_is_there_for_every_shell(shell: str) -> None:
+def test_the_documented_completion_exists_for_every_shell(shell: str) -> None:
     variable, _, command = f"_CONNECTOR_GATEWAY_COMPLETE={shell}_source connector-gateway".partition("=")
 
     ended = CliRunner().invoke(main, [], prog_name="connector-gateway", env={variable: command.split()[0]})
@@ -119,10 +121,10 @@ def test_the_completion_of_the_guide_is_there_for_every_shell(shell: str) -> Non
     ],
 )
 def test_words_are_completed(words: str, completed: str) -> None:
-    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
     ended = CliRunner().invoke(
-        main, [], prog_name="connector-gateway", env={"_CONNECTOR_GATEWAY_COMPLETE": "bash_complete", **asked}
+        main, [], prog_name="connector-gateway", env={"_CONNECTOR_GATEWAY_COMPLETE": "bash_complete", **variables}
     )
 
     assert f"plain,{completed}\n" == ended.stdout

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from examples.blocks import FOLLOWED
-from examples.documented import ROOT
-from examples.following import Reader
-from examples.shells import EXPORTS, LONGEST_SECONDS, Shell, shell
+from examples.code_blocks import ROOT
+from examples.dev_shell import EXPORTS, LONGEST_SECONDS, Shell, shell
+from examples.page_coverage import FOLLOWED
+from examples.page_reader import Reader
 from harness.wait import wait_until
 
 __all__ = ["shell"]
@@ -22,12 +22,12 @@ SCREEN = 24
 
 
 def section(title: str) -> str:
-    """What stands under a heading of the README."""
+    """The text under a heading of the README."""
     return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def blocks(title: str) -> list[str]:
-    """What is to be typed in a section."""
+    """The commands of a section."""
     return re.findall(r"```sh\n(.*?)```", section(title), re.DOTALL)
 
 
@@ -35,27 +35,27 @@ TRIED = blocks("Try it")
 COMMANDS = blocks("The command line")
 
 
-def test_the_first_envelope_is_less_than_a_screen_away() -> None:
+def test_the_readme_has_the_first_envelope_within_one_screen() -> None:
     way = section("Try it").partition(TRIED[1])[0] + TRIED[1]
 
     assert "make run\n" == TRIED[0]
     assert SCREEN > len(way.splitlines())
 
 
-def test_nothing_is_typed_that_only_new_or_clever_shells_know() -> None:
+def test_blocks_use_only_portable_shell_syntax() -> None:
     typed = "".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL))
 
     assert [] == re.findall(r"curl[^\n]* --json|python3 -c", typed)
 
 
-def test_the_first_envelope(shell: Shell) -> None:
+def test_the_first_call_returns_an_envelope(shell: Shell) -> None:
     (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
 
     assert ("ok", "notes") == (envelope["status"], envelope["connector"])
     assert [] != envelope["data"]
 
 
-def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> None:
+def test_a_repeated_write_creates_one_page(shell: Shell) -> None:
     first, again = shell.answers(TRIED[2] + TRIED[2])
 
     assert ("ok", first["data"]) == (again["status"], again["data"])
@@ -63,33 +63,33 @@ def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> 
 
 def is_watching(shell: Shell) -> bool:
     """Whether changes of notes are seen; asked of the service, since a command takes a second of the processor."""
-    told = shell.described
-    url = f"{told['base_url']}/v1/connections/{told['connections']['notes']}"
-    answer = httpx.get(url, headers={"Authorization": f"Bearer {told['operator_token']}"}, timeout=30)
+    installation = shell.described
+    url = f"{installation['base_url']}/v1/connections/{installation['connections']['notes']}"
+    answer = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
     return answer.json()["data"]["watching_since"] is not None
 
 
-def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -> None:
+def test_the_command_line_makes_the_same_calls_and_explains_runs(shell: Shell) -> None:
     (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
     typed = COMMANDS[0].replace("run_…", envelope["run_id"])
-    told = shell.type(typed)
+    output = shell.type(typed)
 
     assert (1, 3) == (len(COMMANDS), len(typed.splitlines()))
-    assert "chat post_message" in told
-    assert envelope["run_id"] in told
+    assert "chat post_message" in output
+    assert envelope["run_id"] in output
 
 
-def test_the_exports_name_a_read_key_and_the_operator_token_where_that_is_wanted(shell: Shell) -> None:
+def test_the_exports_contain_a_read_key_and_on_request_the_operator_token(shell: Shell) -> None:
     read = shell.type(".venv/bin/connector-gateway env --key read --operator")
-    kept = shell.described
-    named = {"GATEWAY_OPERATOR_TOKEN": kept["operator_token"], "WORKSPACE_ID": kept["workspace_id"]}
+    installation = shell.described
+    named = {"GATEWAY_OPERATOR_TOKEN": installation["operator_token"], "WORKSPACE_ID": installation["workspace_id"]}
 
-    assert f"export GATEWAY_API_KEY={kept['keys']['read']}\n" in read
-    assert kept["keys"]["write"] not in read
+    assert f"export GATEWAY_API_KEY={installation['keys']['read']}\n" in read
+    assert installation["keys"]["write"] not in read
     assert [True, True] == [f"export {name}={value}\n" in read for name, value in named.items()]
 
 
-def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: Path) -> None:
+def test_exports_without_an_installation_name_the_start_command(tmp_path: Path) -> None:
     command = [f"{sys.prefix}/bin/connector-gateway", "env"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
 
@@ -98,7 +98,7 @@ def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: P
 
 
 @pytest.mark.parametrize("page", FOLLOWED)
-def test_what_a_page_shows_comes_when_it_is_typed(shell: Shell, page: str) -> None:
+def test_typed_pages_print_the_documented_output(shell: Shell, page: str) -> None:
     wait_until(lambda: is_watching(shell), LONGEST_SECONDS)
 
     assert [] == Reader(shell).follow(page)

@@ -4,7 +4,7 @@ import re
 from os.path import normpath
 from pathlib import Path
 
-from examples.documented import ROOT, WRITTEN
+from examples.code_blocks import ROOT, WRITTEN
 
 CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
@@ -23,7 +23,7 @@ def test_every_page_is_in_the_navigation_or_linked() -> None:
     assert [] == [page for page in WRITTEN if not reached & {page, str(Path(page).parent)}]
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_resolves() -> None:
     missing = [(page, link) for page in WRITTEN for link in links(page) if not (ROOT / link).exists()]
 
     assert [] == missing

@@ -1,4 +1,4 @@
-"""All rooms behind one gateway, with budgets that nobody waits for and doubts that are settled at once."""
+"""All connectors behind one gateway, with budgets that cause no waiting and doubts that are settled at once."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
 from harness.gateway_server import Gateway, run_gateway
-from harness.operation_calls import Reading, VendorView, calls_of
+from harness.operation_calls import ReadCall, VendorView, calls_of
 from simulation.writes import KINDS, PublicFiles, World
 from workspace_sandbox.sandbox import Sandbox
 
@@ -21,14 +21,14 @@ SETTLE_SECONDS = 0.06
 GRACE_SECONDS = 0.03
 
 UNHURRIED = {
-    name: replace(room, budgets=dict.fromkeys(room.budgets, Budget(100_000, per_seconds=1)))
-    for name, room in CONNECTORS.items()
+    name: replace(connector, budgets=dict.fromkeys(connector.budgets, Budget(100_000, per_seconds=1)))
+    for name, connector in CONNECTORS.items()
 }
 
 
-def only(room: str) -> dict[str, AnyConnector]:
-    """*room* alone, with budgets that nobody waits for."""
-    return {room: UNHURRIED[room]}
+def only(connector: str) -> dict[str, AnyConnector]:
+    """*connector* alone, with budgets that cause no waiting."""
+    return {connector: UNHURRIED[connector]}
 
 
 class NoNetwork(PublicFileFetcher):
@@ -40,22 +40,24 @@ class NoNetwork(PublicFileFetcher):
 
 @dataclass
 class AllConnectors:
-    """A gateway with all rooms, and the third parties behind it."""
+    """A gateway with all connectors, and the vendors behind it."""
 
     gateway: Gateway
     world: World
 
-    def readings(self, room: str) -> Sequence[Reading]:
-        """The calls of a room that change nothing; the first of them asks the third party each time."""
-        readings: Sequence[Reading] = calls_of(room).readings(self.gateway.examples(room))
+    def read_calls(self, connector: str) -> Sequence[ReadCall]:
+        """The calls of a connector that change nothing; the first of them asks the vendor each time."""
+        readings: Sequence[ReadCall] = calls_of(connector).readings(self.gateway.examples(connector))
         return readings
 
-    def newly_connected(self, room: str, **settings: Any) -> Gateway:
+    def with_new_connection(self, connector: str, **settings: Any) -> Gateway:
         """The caller with a connection that remembers nothing."""
-        credentials = self.gateway.sandbox.emulators[room].credentials()
+        credentials = self.gateway.sandbox.emulators[connector].credentials()
         workspace_id = WorkspaceId(self.gateway.workspace_id)
-        made = self.gateway.run(self.gateway.app.connections.create(workspace_id, room, credentials, settings=settings))
-        return replace(self.gateway, connections={room: made["connection_id"]})
+        connection = self.gateway.run(
+            self.gateway.app.connections.create(workspace_id, connector, credentials, settings=settings)
+        )
+        return replace(self.gateway, connections={connector: connection["connection_id"]})
 
     def prepare(self, name: str, content: str) -> None:
         """Make what a write works on."""
@@ -68,10 +70,10 @@ class AllConnectors:
 
 @contextmanager
 def run_all_connectors(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
-    """A started gateway with all rooms in front of *sandbox*; *settings* are those of ``serving``."""
-    pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
+    """A started gateway with all connectors in front of *sandbox*; *settings* are those of ``serving``."""
+    pace = {f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for connector in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
     with run_gateway(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
-        for room in CONNECTORS:
-            gateway.clear(room)
+        for connector in CONNECTORS:
+            gateway.clear(connector)
         yield AllConnectors(gateway, World(VendorView(sandbox)))

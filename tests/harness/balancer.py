@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 IDLE_SECONDS = 4.0
-AWAY_SECONDS = 2.0
+UNAVAILABLE_SECONDS = 2.0
 CONNECT_SECONDS = 2.0
 TRIES = 2
 REPEATABLE = {b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"}
@@ -28,7 +28,7 @@ class Backend:
 
     port: int
     idle: list[Connection] = field(default_factory=list)
-    away_until: float = 0.0
+    unavailable_until: float = 0.0
     under_way: int = 0
 
     async def connect(self) -> Connection:
@@ -61,7 +61,7 @@ class Backend:
 
 @dataclass
 class Balancer:
-    """Which gateways there are."""
+    """The gateways behind the balancer."""
 
     backends: Sequence[Backend]
     clients: set[asyncio.StreamWriter] = field(default_factory=set)
@@ -85,19 +85,19 @@ class Balancer:
 
     async def _passed_on(self, request: bytes) -> bytes:
         now = monotonic()
-        there = [backend for backend in self.backends if backend.away_until < now]
+        there = [backend for backend in self.backends if backend.unavailable_until < now]
         for backend in sorted(there, key=lambda one: one.under_way)[:TRIES]:
             try:
                 connection = await backend.connect()
             except OSError:
                 # Nothing was sent yet.
-                backend.away_until = monotonic() + AWAY_SECONDS
+                backend.unavailable_until = monotonic() + UNAVAILABLE_SECONDS
                 continue
             backend.under_way += 1
             try:
                 return await backend.ask(connection, request)
             except Lost:
-                backend.away_until = monotonic() + AWAY_SECONDS
+                backend.unavailable_until = monotonic() + UNAVAILABLE_SECONDS
                 if request.partition(b" ")[0] not in REPEATABLE:
                     break
             finally:

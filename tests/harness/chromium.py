@@ -40,12 +40,12 @@ WRAPPED = """() => {
 
 
 def chromium_path() -> str:
-    """Where Chromium is; skips, or fails on CI, where there is none."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    """The path of Chromium; skips, or fails on CI, where there is none."""
+    executable = next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
         assert os.environ.get("CI") != "true", "Chromium is missing"
         pytest.skip("there is no Chromium here; Debian's is enough: apt-get install chromium-headless-shell")
-    return found
+    return executable
 
 
 @asynccontextmanager
@@ -67,16 +67,16 @@ class Window:
     page: Page
     base_url: str
     visited: Sequence[str] = ()
-    """Addresses that may be asked as well, by how they begin: those of third parties."""
+    """Addresses that may be asked as well, by how they begin: those of vendors."""
 
     troubles: list[str] = field(default_factory=list)
     """Requests that went elsewhere, what the policy forbade, and faults of scripts."""
 
     def __post_init__(self) -> None:
-        self.page.on("request", self._asked)
-        self.page.on("response", self._answered)
-        self.page.on("console", self._told)
-        self.page.on("pageerror", lambda fault: self.troubles.append(f"script: {fault}"))
+        self.page.on("request", self._check_request)
+        self.page.on("response", self._check_response)
+        self.page.on("console", self._check_console)
+        self.page.on("pageerror", lambda error: self.troubles.append(f"script: {error}"))
 
     async def open(self, path: str) -> int:
         """Go to a page of the gateway, and return how it was answered."""
@@ -92,7 +92,7 @@ class Window:
         await self.page.get_by_role("heading", name="Overview").wait_for()
 
     async def sideways(self) -> int:
-        """How many pixels the page is wider than the window."""
+        """The number of pixels by which the page is wider than the window."""
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wider
 
@@ -105,12 +105,12 @@ class Window:
 
     async def flaws(self) -> list[str]:
         """Return what is wrong with the page in any look: it is too wide, its header wraps, or axe-core complains."""
-        found: list[str] = []
+        flaws: list[str] = []
         async for look in self.looks():
-            found += [f"{look}: wider than the window"] if await self.sideways() > 0 else []
-            found += [f"{look}: the header is wrapped"] if await self.is_wrapped() else []
-            found += [f"{look}: {one}" for one in await self.violations()]
-        return found
+            flaws += [f"{look}: wider than the window"] if await self.sideways() > 0 else []
+            flaws += [f"{look}: the header is wrapped"] if await self.is_wrapped() else []
+            flaws += [f"{look}: {one}" for one in await self.violations()]
+        return flaws
 
     async def is_wrapped(self) -> bool:
         """Return whether the header takes more lines than it has been given."""
@@ -119,18 +119,18 @@ class Window:
 
     async def violations(self) -> list[str]:
         """Return what axe-core finds wrong for people with disabilities, such as poor contrast."""
-        found = await Axe().run(self.page)
-        return [f"{one['id']}: {node['target']}" for one in found.response["violations"] for node in one["nodes"]]
+        results = await Axe().run(self.page)
+        return [f"{one['id']}: {node['target']}" for one in results.response["violations"] for node in one["nodes"]]
 
-    def _asked(self, request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         if not request.url.startswith((self.base_url, *self.visited, "data:")):
             self.troubles.append(f"elsewhere: {request.url}")
 
-    def _answered(self, response: Response) -> None:
+    def _check_response(self, response: Response) -> None:
         if response.status >= 500:
             self.troubles.append(f"{response.status}: {response.url}")
 
-    def _told(self, message: ConsoleMessage) -> None:
+    def _check_console(self, message: ConsoleMessage) -> None:
         # A page that was refused with a status is told as an error too, and is meant to be.
         if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
             self.troubles.append(f"console: {message.text}")

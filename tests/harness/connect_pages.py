@@ -1,4 +1,4 @@
-"""Somebody with a browser who was given a connect link."""
+"""A user with a browser and a connect link."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from harness.gateway_server import Gateway
 
 @dataclass
 class BrowserUser:
-    """A browser with its cookies, in front of a gateway and the stand-ins behind it."""
+    """A browser with its cookies, in front of a gateway and the emulators behind it."""
 
     gateway: Gateway
     http: httpx.Client
@@ -48,7 +48,7 @@ class BrowserUser:
             return self.come_back(consent, there.cancel(consent))
 
     def come_back(self, consent: str, answer: Mapping[str, str]) -> httpx.Response:
-        """The page to which the third party sends back, with its *answer*."""
+        """The page to which the vendor sends back, with its *answer*."""
         callback = dict(parse_qsl(urlsplit(consent).query))["redirect_uri"]
         return self.http.get(f"{self._here(callback)}?{urlencode(answer)}")
 
@@ -59,16 +59,16 @@ class BrowserUser:
 
 @contextmanager
 def user(gateway: Gateway) -> Iterator[BrowserUser]:
-    """Somebody with a new browser."""
+    """A user with a new browser."""
     with httpx.Client(timeout=30) as http:
         yield BrowserUser(gateway, http)
 
 
 def heading(page: httpx.Response) -> str:
-    """What a page is headed with."""
-    found = re.search("<h1>(.*?)</h1>", page.text)
-    assert found is not None, page.text
-    return unescape(found[1])
+    """The heading of a page."""
+    match = re.search("<h1>(.*?)</h1>", page.text)
+    assert match is not None, page.text
+    return unescape(match[1])
 
 
 def open_link(gateway: Gateway, **more: Any) -> dict[str, Any]:

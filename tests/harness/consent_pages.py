@@ -63,22 +63,22 @@ class Browser:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._http.close()
 
     def form(self, page: str) -> Form:
         """The form of the page at that address."""
-        shown = self._http.get(page)
-        assert 200 == shown.status_code, shown.text
+        response = self._http.get(page)
+        assert 200 == response.status_code, response.text
         form = Form()
-        form.feed(shown.text)
+        form.feed(response.text)
         form.action = urljoin(page, form.action)
         return form
 
     def send(self, form: Form, button: str, *, account: str = "", unticked: Collection[str] = ()) -> httpx.Response:
-        """What is answered to a *button*, with some boxes unticked and perhaps another account chosen."""
-        kept = [("granted", box) for box in form.boxes if box not in unticked]
-        fields = [*form.hidden, ("account", account or form.account), *kept, ("decision", button)]
+        """The response to a *button*, with some boxes unticked and perhaps another account chosen."""
+        ticked = [("granted", box) for box in form.boxes if box not in unticked]
+        fields = [*form.hidden, ("account", account or form.account), *ticked, ("decision", button)]
         return self._http.post(form.action, data=_by_name(fields))
 
     def allow(self, page: str, *, account: str = "", unticked: Collection[str] = ()) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The gateway's core without HTTP, in front of a third party that does exactly what a test tells it to."""
+"""The gateway's core without HTTP, in front of a vendor that does exactly what a test tells it to."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -43,45 +43,45 @@ def in_doubt(doubt: InDoubtReason, *, done: bool = False) -> Failure:
     return Failure(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
 
 
-REFUSED = Failure(UpstreamRefused("No."))
+REJECTED = Failure(UpstreamRefused("No."))
 
 
 @dataclass
 class FakeUpstream:
-    """The third party: things are put on it, and found on it."""
+    """The vendor: things are put on it, and found on it."""
 
     things: list[str] = field(default_factory=list)
     troubles: list[Failure | None] = field(default_factory=list)
-    """What goes wrong with the next attempts, in turn."""
+    """The failures of the next attempts, in turn."""
 
-    looks: list[SentStep] = field(default_factory=list)
-    """What was looked for."""
+    searches: list[SentStep] = field(default_factory=list)
+    """The searches that were made."""
 
-    looked_at: list[float] = field(default_factory=list)
+    searched_at: list[float] = field(default_factory=list)
     """When, by the gateway's clock."""
 
-    made_at: dict[str, float] = field(default_factory=dict)
+    created_at: dict[str, float] = field(default_factory=dict)
     """When things were put there by others."""
 
     name: str = field(default_factory=ulid)
     """The account that numbers the things."""
 
     labels: dict[str, str] = field(default_factory=dict)
-    """What the things are called now."""
+    """The current names of the things."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
-    asked: int = 0
+    request_count: int = 0
 
     def __post_init__(self) -> None:
         self.gate.set()
 
-    async def was_asked(self) -> None:
+    async def wait_for_request(self) -> None:
         """Wait until somebody is at the gate."""
         await self.visited.wait()
 
     async def put(self, name: str) -> str:
-        self.asked += 1
+        self.request_count += 1
         self.visited.set()
         await self.gate.wait()
         trouble = self.troubles.pop(0) if self.troubles else None
@@ -116,7 +116,7 @@ class PlaceThing(Params):
 
 
 class ListThings(Params):
-    """Which things to list."""
+    """Parameters of a list of things."""
 
     colour: str | None = None
     limit: int = 2
@@ -157,11 +157,11 @@ async def _put(call: OperationContext[ShelfClient], intent: StepInput, _: str) -
 
 async def _find(call: OperationContext[ShelfClient], intent: StepInput, sent: SentStep) -> list[Match]:
     shelf = call.upstream.shelf
-    shelf.looks.append(sent)
-    shelf.looked_at.append(call.clock.now())
+    shelf.searches.append(sent)
+    shelf.searched_at.append(call.clock.now())
     return [
-        Match({"id": f"thing {place}"}, f"thing {place}", shelf.made_at.get(f"thing {place}"))
-        for place, name in enumerate(shelf.things, 1)
+        Match({"id": f"thing {number}"}, f"thing {number}", shelf.created_at.get(f"thing {number}"))
+        for number, name in enumerate(shelf.things, 1)
         if name == intent["name"]
     ]
 
@@ -231,9 +231,9 @@ def on_shelf(call: OperationContext[ShelfClient], params: PutThing) -> StepInput
 @writes("POST /left")
 async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
-    made = on_shelf(call, params)
-    left = await call.plan(lambda: call.adopt(MAKE, made, "thing 1"))
-    thing_id = "thing 1" if left else (await call.step(MAKE, made))["id"]
+    intent = on_shelf(call, params)
+    left = await call.plan(lambda: call.adopt(MAKE, intent, "thing 1"))
+    thing_id = "thing 1" if left else (await call.step(MAKE, intent))["id"]
     await call.step(PUT, {"name": f"lid of {thing_id}"})
     return Thing(thing_id=thing_id)
 
@@ -256,10 +256,10 @@ async def list_things(call: OperationContext[ShelfClient], params: ListThings) -
     """List the things on the shelf."""
     shelf = call.upstream.shelf
     start = call.position["start"] if call.position else 0
-    found = shelf.things[start : start + params.limit]
+    names = shelf.things[start : start + params.limit]
     more = start + params.limit < len(shelf.things)
     return Page[Thing](
-        items=[Thing(thing_id=name) for name in found], position={"start": start + params.limit} if more else None
+        items=[Thing(thing_id=name) for name in names], position={"start": start + params.limit} if more else None
     )
 
 
@@ -309,7 +309,7 @@ class CoreFixture:
 
 
 def data(envelope: Envelope) -> Any:
-    """What an envelope carries."""
+    """The data of an envelope."""
     return from_json(b"".join(map(bytes, envelope.data)))
 
 
@@ -343,8 +343,8 @@ async def run_core(
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
     }
-    made = connectors(shelf)
-    app = App(Settings.read(environment, made), connectors=made, clock=clock)
+    shelf_connectors = connectors(shelf)
+    app = App(Settings.read(environment, shelf_connectors), connectors=shelf_connectors, clock=clock)
     async with app.database, app.restores:
         stage = CoreFixture(app, shelf)
         if before is None:

@@ -1,4 +1,4 @@
-"""The calls that the reference shows: one of every operation, made against the stand-ins."""
+"""The calls that the reference shows: one of every operation, made against the emulators."""
 
 import json
 import re
@@ -24,7 +24,9 @@ from workspace_sandbox import EMULATORS
 Arguments = Mapping[str, Any]
 Recorded = dict[str, dict[str, Any]]
 
-KEPT = Path(__file__).parents[2] / "gateway" / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
+EXAMPLES_FILE = (
+    Path(__file__).parents[2] / "gateway" / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
+)
 
 WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
@@ -36,7 +38,7 @@ WATCHING: Mapping[str, Any] = {
 WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
 """What they show is handed over by an application, and is a secret."""
 
-SHOWN = 3
+MAX_ITEMS = 3
 """Items that are shown of an array."""
 
 SECRETS = {
@@ -52,7 +54,7 @@ SECRETS = {
 
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
-    """A gateway in front of every stand-in, with something observed in notes and chat."""
+    """A gateway in front of every emulator, with something observed in notes and chat."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         run_emulators(**EMULATORS) as sandbox,
@@ -149,9 +151,9 @@ def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
 def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     """Yield the parameters of all management routes, first those of routes that need others before them."""
     ordered = set()
-    for name, given in in_order(gateway):
+    for name, params in in_order(gateway):
         ordered.add(name)
-        yield name, given
+        yield name, params
     key = {"workspace_id": gateway.workspace_id, **declared("create_key").example}
     key_id = gateway.operator("POST", "/v1/keys", json=key).data["key_id"]
     for route in MANAGEMENT:
@@ -171,14 +173,14 @@ def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     credentials = gateway.sandbox.emulators["notes"].credentials()
     new = {"workspace_id": workspace_id, "connector": "notes", "name": "Nora's notes", "credentials": credentials}
     key = {"workspace_id": workspace_id, **declared("create_key").example}
-    made = gateway.operator("POST", "/v1/keys", json=key).data
+    new_key = gateway.operator("POST", "/v1/keys", json=key).data
     extra = gateway.operator("POST", "/v1/connections", json=new).data
     yield "create_workspace", declared("create_workspace").example
     yield "list_workspaces", {}
     yield "change_workspace", {"workspace_id": workspace_id, "name": "Acme GmbH"}
     yield "create_key", key
     yield "list_keys", {"workspace_id": workspace_id}
-    yield "revoke_key", {"key_id": made["key_id"]}
+    yield "revoke_key", {"key_id": new_key["key_id"]}
     yield "create_connection", new
     yield "list_connections", {"workspace_id": workspace_id}
     yield "show_connection", {"connection_id": connection_id}
@@ -189,8 +191,8 @@ def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "open_hook", {"connector": "notes"}
     yield "close_hook", {"connector": "notes"}
     # For a connection without events: nothing is sent from here to an address of others.
-    place = {"url": "https://example.com/events", "name": "Our product"}
-    webhook = {"workspace_id": workspace_id, "connection_id": connection_id} | place
+    target = {"url": "https://example.com/events", "name": "Our product"}
+    webhook = {"workspace_id": workspace_id, "connection_id": connection_id} | target
     named = {"webhook_id": gateway.operator("POST", "/v1/webhooks", json=webhook).data["webhook_id"]}
     yield "create_webhook", webhook
     yield "list_webhooks", {"workspace_id": workspace_id}
@@ -212,67 +214,67 @@ def board(gateway: Gateway) -> str:
     return str(gateway.examples("boards")["board_id"])
 
 
-def called(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
+def called(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
     """One call of an operation and its answer, as the reference shows them."""
     connector, _, operation_name = name.partition("_")
     (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
-    sent = {"connection_id": gateway.connections[connector], **given}
+    sent = {"connection_id": gateway.connections[connector], **params}
     path = f"{PREFIX}/{connector}{operation.path}"
     return example_of(requested(gateway, operation.method, path, sent, gateway.key), sent)
 
 
-def managed(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
+def managed(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
     """One management call and its answer, as the reference shows them."""
     route = declared(name)
-    return example_of(requested(gateway, route.method, route.path, given, OPERATOR), given)
+    return example_of(requested(gateway, route.method, route.path, params, OPERATOR), params)
 
 
-def requested(gateway: Gateway, method: str, path: str, given: Arguments, key: str) -> Any:
+def requested(gateway: Gateway, method: str, path: str, params: Arguments, key: str) -> Any:
     names = re.findall(r"{(\w+)}", path)
-    rest = {name: value for name, value in given.items() if name not in names}
+    rest = {name: value for name, value in params.items() if name not in names}
     carried: dict[str, Any] = {"params": rest} if method in {"GET", "DELETE"} else {"json": rest}
-    reply = gateway.request(method, path.format(**given), headers={"Authorization": f"Bearer {key}"}, **carried)
+    reply = gateway.request(method, path.format(**params), headers={"Authorization": f"Bearer {key}"}, **carried)
     assert 200 == reply.status, (method, path, reply.body)
     return reply.body
 
 
-def example_of(answer: Any, given: Arguments) -> dict[str, Any]:
+def example_of(answer: Any, params: Arguments) -> dict[str, Any]:
     """A call as the reference shows it."""
-    return {"arguments": _shown(dict(given)), "answer": _shown(answer)}
+    return {"arguments": _redact(dict(params)), "answer": _redact(answer)}
 
 
-def _shown(value: Any) -> Any:
+def _redact(value: Any) -> Any:
     """*value* without secrets, with the beginnings of its arrays, and with addresses that stay true."""
     if isinstance(value, dict):
         secrets = SECRETS | ({"token": "cgo_…"} if "operator_id" in value else {})
-        return {name: _shown(one) if one is None else secrets.get(name, _shown(one)) for name, one in value.items()}
+        return {name: _redact(one) if one is None else secrets.get(name, _redact(one)) for name, one in value.items()}
     if isinstance(value, list):
-        return [_shown(one) for one in value[:SHOWN]]
+        return [_redact(one) for one in value[:MAX_ITEMS]]
     return re.sub(r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:8080", value) if isinstance(value, str) else value
 
 
 def recorded(gateway: Gateway) -> Recorded:
     """Every call, with fixed values for what would be another one each time."""
     normaliser = Normaliser()
-    operations = {name: called(gateway, name, given) for name, given in arguments(gateway).items()}
+    operations = {name: called(gateway, name, params) for name, params in arguments(gateway).items()}
     operations["tables_attach_file"] = attached(gateway)
-    made = operations | {name: managed(gateway, name, given) for name, given in managing(gateway)}
-    return {name: normaliser.normalised(name, call) for name, call in made.items()}
+    calls = operations | {name: managed(gateway, name, params) for name, params in managing(gateway)}
+    return {name: normaliser.normalised(name, call) for name, call in calls.items()}
 
 
 def attached(gateway: Gateway) -> dict[str, Any]:
     """A file is attached to a record, from a web site whose address is shown as one that all can reach."""
     tables = gateway.examples("tables")
     with serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site:
-        given = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
-        made = called(gateway, "tables_attach_file", given)
-    return made | {"arguments": made["arguments"] | {"url": "https://example.com/brief.txt"}}
+        params = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
+        example = called(gateway, "tables_attach_file", params)
+    return example | {"arguments": example["arguments"] | {"url": "https://example.com/brief.txt"}}
 
 
 def main() -> None:
     """Make all calls and keep them."""
     with TemporaryDirectory() as folder, playground(Path(folder)) as gateway:
-        KEPT.write_text(json.dumps(recorded(gateway), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        EXAMPLES_FILE.write_text(json.dumps(recorded(gateway), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,37 +34,37 @@ MOST_BYTES = 1 << 20
 
 def main() -> None:
     """Start what is asked for, until nobody can ask any more."""
-    asked = socket.socket(fileno=int(sys.argv[1]))
+    requests = socket.socket(fileno=int(sys.argv[1]))
     for name in IMPORTED:
         import_module(name)
     gc.collect()
     # Otherwise each process would look through all of it again at its end, which takes 0.3 s, and copy it for that.
     gc.freeze()
-    _serve(asked)
+    _serve(requests)
 
 
-def _serve(asked: socket.socket) -> None:
+def _serve(requests: socket.socket) -> None:
     while True:
-        request, streams, _, _ = socket.recv_fds(asked, MOST_BYTES, 3)
+        request, streams, _, _ = socket.recv_fds(requests, MOST_BYTES, 3)
         if not request:
             return
-        wanted = json.loads(request)
-        if _forked(asked):
-            asked.close()
-            _begin(streams, **wanted)
+        command = json.loads(request)
+        if _forked(requests):
+            requests.close()
+            _begin(streams, **command)
             return
         for stream in streams:
             os.close(stream)
 
 
-def _forked(asked: socket.socket) -> bool:
+def _forked(requests: socket.socket) -> bool:
     """Whether this is the new process; its number is told once it is nobody's child, and so that of whoever asked."""
     reading, writing = os.pipe()
     between = os.fork()
     if between:
         os.close(writing)
         os.waitpid(between, 0)
-        asked.send(os.read(reading, 100))
+        requests.send(os.read(reading, 100))
         os.close(reading)
         return False
     started = os.fork()
@@ -105,15 +105,15 @@ def _begin(
 
 def _fork_what_it_starts() -> None:
     """Have the sandbox of ``dev`` forked as well, from what this process is now."""
-    asking, asked = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client, requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not os.fork():
         # A terminal's Ctrl-C is for the command alone.
         os.setsid()
-        asking.close()
-        _serve(asked)
+        client.close()
+        _serve(requests)
         sys.exit()
-    asked.close()
-    subprocess.Popen = subprocesses.forking_popen(asking)  # type: ignore[assignment,misc]  # in this process
+    requests.close()
+    subprocess.Popen = subprocesses.forking_popen(client)  # type: ignore[assignment,misc]  # in this process
 
 
 def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:
@@ -122,8 +122,8 @@ def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:
     at_once = "PYTHONUNBUFFERED" in os.environ
     if mode == "w":
         stream.reconfigure(line_buffering=number == 2 or stream.isatty(), write_through=at_once)
-    made: TextIOWrapper = stream
-    return made
+    typed: TextIOWrapper = stream
+    return typed
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ GENERAL = [("place", "request"), ("parameter", "connection_id"), ("header", "Aut
 
 @dataclass(frozen=True)
 class Reply:
-    """What the gateway answered."""
+    """A response of the gateway."""
 
     status: int
     headers: httpx.Headers
@@ -109,12 +109,12 @@ class Reply:
         codes = {detail["code"] for detail in self.details if "code" in detail}
         assert codes <= {self.code}, self.body
         shared = [("code", self.code), *GENERAL]
-        told = [{name: value for name, value in one.items() if (name, value) not in shared} for one in self.details]
-        return [detail for detail in told if detail]
+        details = [{name: value for name, value in one.items() if (name, value) not in shared} for one in self.details]
+        return [detail for detail in details if detail]
 
 
 def parse_reply(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
-    """What an answer says."""
+    """Parse a response."""
     named = httpx.Headers(headers)
     is_json = named.get("content-type", "").endswith(("/json", "+json"))
     return Reply(status, named, loads(body) if is_json else body)
@@ -190,7 +190,7 @@ class Gateway:
         key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]
         return replace(self, key=key)
 
-    def asked_by(self, caller: "Gateway") -> "Gateway":
+    def for_caller_of(self, caller: "Gateway") -> "Gateway":
         """This gateway as it answers the *caller* of another: a key and connections that it knows as well."""
         return replace(self, key=caller.key, workspace_id=caller.workspace_id, connections=caller.connections)
 
@@ -206,7 +206,7 @@ class Gateway:
     # The other side: what reached the third party, and what goes wrong there
 
     def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
-        """Method, path and status of what reached the third party since the last ``clear``."""
+        """Method, path and status of what reached the vendor since the last ``clear``."""
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].context.request_log]
 
     def clear(self, connector: str) -> None:
@@ -222,7 +222,7 @@ class Gateway:
         self.run(self._open_budgets(connector))
 
     def forget_writes(self) -> None:
-        """Forget who owns which object, since the third party begins anew and issues its identifiers again."""
+        """Forget who owns which object, since the vendor begins again and issues its identifiers again."""
 
         async def forget() -> None:
             await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
@@ -231,16 +231,16 @@ class Gateway:
         self.run(forget())
 
     async def _open_budgets(self, connector: str) -> None:
-        """Open the budgets that refusals have closed: the next test is not about them."""
+        """Open the budgets that errors have closed: the next test is not about them."""
         if isinstance(self.app._shared, LocalCounters):
             self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
-    def fault(self, connector: str, **fault: Any) -> None:
-        """Let the next matching request to the third party go wrong (see the control route)."""
-        self._control(connector, "faults", fault)
+    def fault(self, connector: str, **options: Any) -> None:
+        """Let the next matching request to the vendor go wrong (see the control route)."""
+        self._control(connector, "faults", options)
 
     def knob(self, connector: str, **knobs: Any) -> None:
-        """Turn knobs of the stand-in."""
+        """Turn knobs of the emulator."""
         self._control(connector, "knobs", knobs)
 
     def act(self, connector: str, **action: Any) -> Any:
@@ -328,8 +328,8 @@ def run_gateway(
     finally:
         running.should_exit = True
         thread.join(60)
-        told = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
-    assert [] == told
+        variables = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
+    assert [] == variables
 
 
 def free_port() -> int:
@@ -341,7 +341,7 @@ def free_port() -> int:
 
 
 def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:
-    """The settings with which the stand-ins of *sandbox* are asked in place of the applications."""
+    """The settings with which the emulators of *sandbox* are asked in place of the applications."""
     described = sandbox.describe()
     upstreams = {name: one for name, one in described["upstreams"].items() if name in connectors}
     return emulator_settings(upstreams, described["clients"])
@@ -376,6 +376,6 @@ def restartable_gateway(sandbox: Sandbox, folder: Path, **more: Any) -> Restarti
     def start() -> Iterator[Gateway]:
         with run_gateway(sandbox, folder, **more) as gateway:
             first.append(gateway)
-            yield gateway.asked_by(first[0])
+            yield gateway.for_caller_of(first[0])
 
     return start

@@ -1,4 +1,4 @@
-"""Somebody with a browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
+"""A browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
@@ -21,7 +21,7 @@ class HtmlPage:
 
     @property
     def path(self) -> str:
-        """Where the browser is, with the query."""
+        """The current path, with the query."""
         return self.response.url.raw_path.decode()
 
     @property
@@ -30,7 +30,7 @@ class HtmlPage:
 
     @property
     def text(self) -> str:
-        """What can be read, in one line."""
+        """The visible text, in one line."""
         return " ".join(self.html.get_text(" ").split())
 
     @property
@@ -45,18 +45,18 @@ class HtmlPage:
 
     def one(self, selector: str) -> Tag:
         """The one element that *selector* finds."""
-        (found,) = self.html.select(selector)
-        return found
+        (matches,) = self.html.select(selector)
+        return matches
 
     def rows(self, selector: str = "table") -> list[list[str]]:
         """The cells of a table, row by row."""
-        found = self.html.select(f"{selector} tbody tr")
-        return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in found]
+        matches = self.html.select(f"{selector} tbody tr")
+        return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in matches]
 
     def link(self, words: str) -> str:
         """Where the first link leads that reads as *words*."""
-        found = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
-        return urljoin(str(self.response.url), found[0])
+        matches = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
+        return urljoin(str(self.response.url), matches[0])
 
     def form(self, button: str) -> Tag:
         """The form that has a button of that name."""

@@ -74,8 +74,8 @@ class Installation:
             },
             **{f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in self.sandbox.emulators},
         }
-        told = {**os.environ, **environment, **FAST, **self.settings}
-        self.process = start("serve", "--port", str(self.port), env=told, stderr=subprocess.DEVNULL)
+        variables = {**os.environ, **environment, **FAST, **self.settings}
+        self.process = start("serve", "--port", str(self.port), env=variables, stderr=subprocess.DEVNULL)
         wait_until(self.ready)
 
     def ready(self) -> bool:

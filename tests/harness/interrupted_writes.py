@@ -68,14 +68,14 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     declared = next(one for one in CONNECTORS[connector].operations if one.name == operation)
     target, parameters = digest_request(declared, arguments.read(declared.params))
     whose = gateway.run(app.connections.get(connection_id)).identity
-    kept = {"arguments": arguments.to_json(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
+    content = {"arguments": arguments.to_json(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
     row = name.columns | {
         "target": target,
         "parameters": parameters,
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",
-        "sealed": app._vault.encrypt(kept, encryption_context(claim.name)),
+        "sealed": app._vault.encrypt(content, encryption_context(claim.name)),
         "settle_seconds": 0.0,
         "settles_at": 0.0,
         "expires_at": app.clock.now() + 1000,

@@ -54,17 +54,17 @@ def named(gateway: Gateway) -> dict[str, str]:
 
 
 async def outcomes(client: Client, calls: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """What became of every one of *calls*, by the name of its tool: its status, or the code of its error."""
-    return {name: outcome(await client.call_tool(name, dict(given))) for name, given in calls.items()}
+    """The outcome of every one of *calls*, by the name of its tool: its status, or the code of its error."""
+    return {name: outcome(await client.call_tool(name, dict(arguments))) for name, arguments in calls.items()}
 
 
 def outcome(result: CallToolResult) -> str:
     """The status of a result, or the code of its error."""
-    found: str = result.structured_content["error"]["code"] if result.is_error else result.structured_content["status"]
-    return found
+    text: str = result.structured_content["error"]["code"] if result.is_error else result.structured_content["status"]
+    return text
 
 
-def words(result: CallToolResult) -> str:
+def first_text(result: CallToolResult) -> str:
     """What a result says first."""
     assert "text" == result.content[0].type
     return result.content[0].text

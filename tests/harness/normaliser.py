@@ -10,8 +10,8 @@ from typing import Any
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.identifiers import ulid
 
-SHOWN_AT = datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp()
-"""When the calls were made, as it is shown."""
+RECORDED_AT = datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp()
+"""The time of the calls, as the reference shows it."""
 
 STEP_SECONDS = 300
 """Instants are shown in steps of this length, which is far more than a recording takes."""
@@ -53,30 +53,30 @@ class Normaliser:
         text = re.sub(r"(?:^|(?<=/p))(\d{10})(\.?)(\d{6})$", self._counted, text)
         return re.sub(r"^[0-9a-f]{24}$|^[0-9a-f]{16}$", self._timed, text)
 
-    def _minted(self, found: re.Match[str]) -> str:
+    def _minted(self, match: re.Match[str]) -> str:
         """Identifiers that the gateway mints."""
-        return ulid((int(SHOWN_AT * 1000) << 80) + self._number(found[0]))
+        return ulid((int(RECORDED_AT * 1000) << 80) + self._number(match[0]))
 
-    def _instant(self, found: re.Match[str]) -> str:
+    def _instant(self, match: re.Match[str]) -> str:
         """Instants within the recording, and the ends of what began in it."""
-        after = datetime.fromisoformat(found[0]).timestamp() - self._started_at
+        after = datetime.fromisoformat(match[0]).timestamp() - self._started_at
         if not -STEP_SECONDS / 2 < after < LONGEST_SECONDS:
-            return found[0]
-        shown = utc_datetime(SHOWN_AT + round(after / STEP_SECONDS) * STEP_SECONDS)
-        return shown.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return match[0]
+        replaced = utc_datetime(RECORDED_AT + round(after / STEP_SECONDS) * STEP_SECONDS)
+        return replaced.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def _counted(self, found: re.Match[str]) -> str:
+    def _counted(self, match: re.Match[str]) -> str:
         """Messages of chat, which are named by when they were posted."""
-        if not self._recent(int(found[1])):
-            return found[0]
-        return f"{int(SHOWN_AT)}{found[2]}{self._number(found[1] + found[3]) % 1_000_000:06}"
+        if not self._recent(int(match[1])):
+            return match[0]
+        return f"{int(RECORDED_AT)}{match[2]}{self._number(match[1] + match[3]) % 1_000_000:06}"
 
-    def _timed(self, found: re.Match[str]) -> str:
+    def _timed(self, match: re.Match[str]) -> str:
         """Identifiers of boards and mail, which begin with the second or the millisecond in which they were made."""
-        digits, unit = (8, 1) if len(found[0]) == 24 else (11, 1000)
-        if not self._recent(int(found[0][:digits], 16) / unit):
-            return found[0]
-        return f"{int(SHOWN_AT * unit):0{digits}x}{found[0][digits:]}"
+        digits, unit = (8, 1) if len(match[0]) == 24 else (11, 1000)
+        if not self._recent(int(match[0][:digits], 16) / unit):
+            return match[0]
+        return f"{int(RECORDED_AT * unit):0{digits}x}{match[0][digits:]}"
 
     def _recent(self, seconds: float) -> bool:
         return abs(seconds - self._started_at) < STEP_SECONDS

@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 UNDOCUMENTED_HEADERS = {"content-type", "content-length", "date", "connection"}
 """Headers of HTTP itself."""
 
-PLACES = {"parameter", "property", "field", "header", "place"}
+LOCATION_FIELDS = {"parameter", "property", "field", "header", "place"}
 """Names under which a detail says where in the request its fault is."""
 
 REFERENCE = "#/components/schemas/"
@@ -40,9 +40,11 @@ def check_details(status: int, body: Any) -> None:
     error = body.get("error") if isinstance(body, dict) and "run_id" in body else None
     if error is None or not 400 <= status < 500:
         return
-    faults = [detail for detail in error["details"] if "done" not in detail]
-    assert faults, f"{error['code']} has no detail"
-    assert [] == [fault for fault in faults if "code" not in fault or not fault.keys() & PLACES], error["code"]
+    violations = [detail for detail in error["details"] if "done" not in detail]
+    assert violations, f"{error['code']} has no detail"
+    assert [] == [
+        violation for violation in violations if "code" not in violation or not violation.keys() & LOCATION_FIELDS
+    ], error["code"]
 
 
 def _check_headers(response_name: str, response: Schema, headers: Mapping[str, str]) -> None:

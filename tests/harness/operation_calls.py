@@ -1,4 +1,4 @@
-"""Every operation of every room, called as callers do, with what they name there and also not there."""
+"""Every operation of every connector, called as callers do, with what they name there and also not there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Examples = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadCall:
     """A call that changes nothing: method, path below the connector, and parameters."""
 
     method: str
@@ -24,59 +24,59 @@ class Reading:
     values: Mapping[str, Any]
 
 
-def calls_of(room: str) -> ModuleType:
-    """``calls.py`` of a room's tests."""
-    return import_module(f"gateway.tests.connectors.{room}.calls")
+def calls_of(connector: str) -> ModuleType:
+    """``calls.py`` of a connector's tests."""
+    return import_module(f"gateway.tests.connectors.{connector}.calls")
 
 
-def writings(room: str) -> Sequence[str]:
-    """The writes of a room; a repeat of one without a content of its own shows nothing here."""
-    return [name for name in KINDS if name.startswith(f"{room}.") and "vague" not in name]
+def writes_of(connector: str) -> Sequence[str]:
+    """The writes of a connector; a repeat of one without a content of its own shows nothing here."""
+    return [name for name in KINDS if name.startswith(f"{connector}.") and "vague" not in name]
 
 
 @dataclass(frozen=True)
 class VendorView:
-    """The third parties, asked past the gateway and past the proxy."""
+    """The vendors, asked past the gateway and past the proxy."""
 
     sandbox: Sandbox
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins, looked into."""
+        """The emulators."""
         return self.sandbox.emulators
 
-    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
-        address = self.sandbox.emulators[room].context.addresses["base"]
+    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The response to a client other than the gateway."""
+        address = self.sandbox.emulators[connector].context.addresses["base"]
         async with httpx.AsyncClient() as client:
             return (await client.request(method, address + path, json=body, headers=dict(headers))).json()
 
 
-def read(gateway: Gateway, room: str, reading: Reading) -> Reply:
-    """What is answered to a call that changes nothing."""
-    values = {"connection_id": gateway.connections[room], **reading.values}
+def read(gateway: Gateway, connector: str, reading: ReadCall) -> Reply:
+    """The response to a call that changes nothing."""
+    values = {"connection_id": gateway.connections[connector], **reading.values}
     sent = {"params": values} if reading.method == "GET" else {"json": values}
-    return gateway.request(reading.method, f"/v1/connectors/{room}{reading.path}", **sent)
+    return gateway.request(reading.method, f"/v1/connectors/{connector}{reading.path}", **sent)
 
 
 def write(gateway: Gateway, world: World, name: str, content: str, key: str | None) -> Reply:
-    """What is answered to a write, with or without a key."""
+    """The response to a write, with or without a key."""
     kind = KINDS[name]
     method, path, body = kind.request(world, content)
-    sent = {"connection_id": gateway.connections[kind.room], **body}
+    sent = {"connection_id": gateway.connections[kind.connector], **body}
     return gateway.request(
-        method, f"/v1/connectors/{kind.room}{path}", json=sent, headers={"Idempotency-Key": key} if key else {}
+        method, f"/v1/connectors/{kind.connector}{path}", json=sent, headers={"Idempotency-Key": key} if key else {}
     )
 
 
 def defects(world: World, name: str, content: str, reply: Reply) -> Iterator[str]:
     """Yield what is wrong with the objects upstream after *reply* to a write."""
-    kind, made = KINDS[name], list(KINDS[name].made(world, content))
+    kind, objects = KINDS[name], list(KINDS[name].created(world, content))
     if reply.status != 200:
         yield f"in the end {reply.status} {reply.body['error']}"
         return
-    for part, told in enumerate(kind.told(reply.data)):
-        parts = [one for one in made if one.part == part]
-        if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
-            yield f"{told} is returned, {parts} are there"
+    for part, returned in enumerate(kind.returned_ids(reply.data)):
+        parts = [one for one in objects if one.part == part]
+        if len(parts) != kind.expected(reply.data, part) or returned not in {None, *[one.id for one in parts]}:
+            yield f"{returned} is returned, {parts} are there"
         yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)

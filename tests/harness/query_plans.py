@@ -10,15 +10,15 @@ from connector_gateway.storage.sql.database import Database
 
 async def plans(database: Database, ask: Callable[[], Any]) -> list[str]:
     """The steps by which the database answers *ask*, statement by statement."""
-    found: list[str] = []
+    steps: list[str] = []
 
     def explain(connection: Connection, _: Any, statement: str, parameters: Any, *__: Any) -> None:
         if not statement.startswith(("EXPLAIN", "PRAGMA")):
             cursor = connection.connection.cursor()
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            found.extend(row[3] for row in cursor.fetchall())
+            steps.extend(row[3] for row in cursor.fetchall())
 
     event.listen(database._engine, "before_cursor_execute", explain)
     await ask()
     event.remove(database._engine, "before_cursor_execute", explain)
-    return found
+    return steps

@@ -57,13 +57,13 @@ class RawHttpClient:
 @contextmanager
 def open_raw_connection(base_url: str, *, buffer_bytes: int = 0) -> Iterator[RawHttpClient]:
     """A connection to *base_url*; with a small buffer, the server soon notices that nothing is read."""
-    place = urlsplit(base_url)
+    url = urlsplit(base_url)
     with socket.socket() as connection:
         connection.settimeout(20)
         if buffer_bytes:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-        connection.connect((place.hostname, place.port))
-        yield RawHttpClient(connection, place.netloc)
+        connection.connect((url.hostname, url.port))
+        yield RawHttpClient(connection, url.netloc)
 
 
 def passing(gateway: Gateway, seconds: float) -> None:
@@ -81,5 +81,5 @@ def peers(gateway: Gateway) -> list[ClientProtocol]:
 
 
 def unread(gateway: Gateway) -> int:
-    """How many connections have something that their clients do not read."""
+    """The number of connections with data that their clients do not read."""
     return sum(peer.transport.get_write_buffer_size() > 0 for peer in peers(gateway))

@@ -21,21 +21,21 @@ ended = count(1)
 
 
 def create_emulator(sandbox: Sandbox, kind: type[E]) -> E:
-    """The stand-in of *kind*, to look into what it holds."""
-    (found,) = (emulator for emulator in sandbox.emulators.values() if isinstance(emulator, kind))
-    return found
+    """The emulator of *kind*, to look into what it holds."""
+    (emulator_of_kind,) = (emulator for emulator in sandbox.emulators.values() if isinstance(emulator, kind))
+    return emulator_of_kind
 
 
 @contextmanager
 def run_emulators(**emulators: type[Emulator]) -> Iterator[Sandbox]:
     """A started sandbox of *emulators* by connector name; its ``emulators`` may be looked at directly."""
     sandbox = Sandbox(emulators)
-    with event_loop_thread("sandbox") as beside:
+    with event_loop_thread("sandbox") as background:
         try:
-            beside.run(sandbox.start())
+            background.run(sandbox.start())
             yield sandbox
         finally:
-            beside.run(sandbox.stop())
+            background.run(sandbox.stop())
     # It keeps the handlers of a thousand routes, and with them the sandboxes of a hundred modules.
     _cached_build_middleware.cache_clear()
     if not next(ended) % COLLECTED_TOGETHER:

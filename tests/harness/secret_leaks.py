@@ -38,7 +38,7 @@ MOST_ROWS = 1000
 """Of a table of PostgreSQL that is looked through."""
 
 ANSWER = "an answer to "
-TOLD_ON_PURPOSE: Mapping[str, re.Pattern[str]] = {
+INTENDED_RECIPIENTS: Mapping[str, re.Pattern[str]] = {
     "an API key": re.compile(f"{ANSWER}POST (/v1|/console)/keys"),
     "a session": re.compile(f"{ANSWER}(GET|POST) /console/sign-in"),
     "a connect link": re.compile(ANSWER),
@@ -69,12 +69,12 @@ class Leaks:
         for secret in secrets:
             self._secrets.pop(secret, None)
 
-    def heard(self, where: str, text: str) -> None:
+    def record(self, where: str, text: str) -> None:
         """Keep what was said, less what cannot be a secret."""
         for run in RUNS.findall(text):
             self._said.setdefault(run, set()).add(where)
 
-    def found(self) -> list[str]:
+    def collect(self) -> list[str]:
         """What was told of secrets since the last look: where, and what kind it is, without the secret itself."""
         said, self._said = self._said, {}
         if not said:
@@ -84,37 +84,37 @@ class Leaks:
             f"{kind}, in {where}"
             for secret, kind in self._secrets.items()
             if secret in text
-            for where in _places(secret, kind, said)
+            for where in _leak_locations(secret, kind, said)
         ]
 
     def stored(self, file: Path) -> list[str]:
         """What secrets a file has, in the clear."""
-        kept = file.read_bytes().decode("latin-1") if file.exists() else ""
-        return [f"{kind}, in a file" for secret, kind in self._secrets.items() if secret in kept]
+        content = file.read_bytes().decode("latin-1") if file.exists() else ""
+        return [f"{kind}, in a file" for secret, kind in self._secrets.items() if secret in content]
 
 
-def _places(secret: str, kind: str, said: Mapping[str, set[str]]) -> list[str]:
+def _leak_locations(secret: str, kind: str, said: Mapping[str, set[str]]) -> list[str]:
     """Where *secret* was said, and should not have been."""
-    places = {where for run, told in said.items() if secret in run for where in told}
-    purpose = TOLD_ON_PURPOSE.get(kind)
-    return sorted(where for where in places if purpose is None or not purpose.match(where))
+    locations = {where for run, sources in said.items() if secret in run for where in sources}
+    purpose = INTENDED_RECIPIENTS.get(kind)
+    return sorted(where for where in locations if purpose is None or not purpose.match(where))
 
 
 LEAKS = Leaks()
-"""Those of this process."""
+"""The leaks of this process."""
 
 
 def listen() -> None:
     """Learn every secret where it is made or sealed, and hear what is logged where tests capture it."""
     _before(Vault, "encrypt", _sealing)
     _before(TokenEndpointClient, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
-    _before(LogCapture, "__call__", lambda _, __, event: LEAKS.heard("the log", repr(event)))
+    _before(LogCapture, "__call__", lambda _, __, event: LEAKS.record("the log", repr(event)))
     _after(
         TokenEndpointClient,
         "_grant",
         lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"),
     )
-    _after(ApiKeys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
+    _after(ApiKeys, "create", lambda created: LEAKS.learn([created["key"]], "an API key"))
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
     _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
     _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))
@@ -131,8 +131,8 @@ def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
     if owner.startswith(("conn_", OWNER)):
         kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
         # What a consent has as its token is that of the connect link.
-        told = "token" if owner.startswith(OWNER) else PUBLIC
-        LEAKS.learn((secret for name, secret in secrets.items() if name != told), kind)
+        public = "token" if owner.startswith(OWNER) else PUBLIC
+        LEAKS.learn((secret for name, secret in secrets.items() if name != public), kind)
 
 
 def _departing(departure: Any) -> None:
@@ -144,9 +144,9 @@ def _before(owner: Any, name: str, hear: Callable[..., None]) -> None:
     """Have *hear* told what a method is given."""
     method = getattr(owner, name)
 
-    def heard(self: Any, *given: Any) -> Any:
-        hear(*given)
-        return method(self, *given)
+    def heard(self: Any, *args: Any) -> Any:
+        hear(*args)
+        return method(self, *args)
 
     setattr(owner, name, heard)
 
@@ -155,10 +155,10 @@ def _after(owner: Any, name: str, hear: Callable[[Any], None]) -> None:
     """Have *hear* told what a method results in."""
     method: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
-    async def heard(self: Any, *given: Any, **named: Any) -> Any:
-        made = await method(self, *given, **named)
-        hear(made)
-        return made
+    async def heard(self: Any, *args: Any, **named: Any) -> Any:
+        result = await method(self, *args, **named)
+        hear(result)
+        return result
 
     setattr(owner, name, heard)
 
@@ -167,19 +167,19 @@ def _overhear_databases() -> None:
     """Look through databases of PostgreSQL before they are closed; those of SQLite are files."""
     close = Database.__aexit__
 
-    async def closing(database: Database, *fault: object) -> None:
+    async def closing(database: Database, *error: object) -> None:
         if not database.embedded:
             # One that is away, or broken by its test, is not looked through.
             with suppress(Exception):
                 async with asyncio.timeout(5):
-                    LEAKS.heard("the database", await contents(database))
-        await close(database, *fault)
+                    LEAKS.record("the database", await contents(database))
+        await close(database, *error)
 
     Database.__aexit__ = closing  # type: ignore[method-assign, assignment]
 
 
 async def contents(database: Database) -> str:
-    """What the tables have."""
+    """The contents of the tables."""
     queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
     return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
 
@@ -198,7 +198,7 @@ class Overheard:
 
         async def say(message: Message) -> None:
             for text in _texts(message):
-                LEAKS.heard(f"{ANSWER}{scope['method']} {scope['path']}", text)
+                LEAKS.record(f"{ANSWER}{scope['method']} {scope['path']}", text)
             await send(message)
 
         await self._application(scope, receive, say if scope["type"] == "http" else send)

@@ -30,7 +30,7 @@ FUNCTIONS = SEARCHING | {"match", "fullmatch"}
 
 
 @dataclass(frozen=True)
-class Found:
+class PatternUse:
     """A pattern, where it is, and whether it is looked for anywhere in a text or only at the beginning."""
 
     where: str
@@ -40,9 +40,9 @@ class Found:
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
     """All modules of *package* that can be imported by themselves."""
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not found.name.endswith(("__main__", ".migrations.env")):
-            yield importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith(("__main__", ".migrations.env")):
+            yield importlib.import_module(module.name)
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
@@ -87,22 +87,22 @@ def _matching(source: str) -> str:
     return source if any(f".{name}(" in source for name in FUNCTIONS) or "pattern" in source else ""
 
 
-def patterns_of(package: ModuleType) -> list[Found]:
+def patterns_of(package: ModuleType) -> list[PatternUse]:
     """Every pattern of *package*."""
     trees = {module: ast.parse(_matching(Path(str(module.__file__)).read_text("utf-8"))) for module in modules(package)}
     uses = [(of, method) for tree in trees.values() for of, method, _ in called(tree)]
     searched = {of for of, method in uses if method in SEARCHING}
     matched = {of for of, method in uses if method in FUNCTIONS - SEARCHING}
-    found: dict[tuple[Any, bool], Found] = {}
+    patterns: dict[tuple[Any, bool], PatternUse] = {}
     for module, tree in trees.items():
         for name, value in vars(module).items():
             anywhere = name in searched or name not in matched
             for pattern in patterns_in(value):
-                one = Found(f"{module.__name__}.{name}", pattern, anywhere)
-                found.setdefault((pattern.pattern, anywhere), one)
+                one = PatternUse(f"{module.__name__}.{name}", pattern, anywhere)
+                patterns.setdefault((pattern.pattern, anywhere), one)
         for text, anywhere in written(tree, vars(module)):
-            found.setdefault((text, anywhere), Found(f"{module.__name__}: {text}", re.compile(text), anywhere))
-    return list(found.values())
+            patterns.setdefault((text, anywhere), PatternUse(f"{module.__name__}: {text}", re.compile(text), anywhere))
+    return list(patterns.values())
 
 
 # Texts made to be slow
@@ -118,8 +118,8 @@ def part_example(operator: Any, argument: Any) -> str:
     if operator in REPEATS:
         least, _, inner = argument
         return example(inner) * max(1, min(int(least), 40))
-    made = EXAMPLES.get(operator)
-    return "" if made is None else str(made(argument))
+    create = EXAMPLES.get(operator)
+    return "" if create is None else str(create(argument))
 
 
 REPEATS = {constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT}
@@ -128,8 +128,8 @@ CANDIDATES = [*"a0A. -_/@:;=<>&%#\"'\\|\n\t,()[]{}!?*+", "\x00", "é"]
 
 def one_of(members: Any) -> str:
     """A character that a class takes, one that other classes are likely to take as well."""
-    wanted = re.compile(class_of(members))
-    return next((one for one in CANDIDATES if wanted.fullmatch(one)), "a")
+    character_class = re.compile(class_of(members))
+    return next((one for one in CANDIDATES if character_class.fullmatch(one)), "a")
 
 
 CATEGORIES = {
@@ -173,11 +173,11 @@ def sequences(parsed: Any) -> Iterator[tuple[str, list[Any]]]:
     """Every sequence of parts in a pattern, whatever it is nested in, and what leads there."""
     parts = list(parsed)
     yield "", parts
-    for place, (operator, argument) in enumerate(parts):
-        before = example(parts[:place])
+    for index, (operator, argument) in enumerate(parts):
+        before = example(parts[:index])
         for inner in within(operator, argument):
-            for lead, found in sequences(inner):
-                yield before + lead, found
+            for lead, sequence in sequences(inner):
+                yield before + lead, sequence
 
 
 def within(operator: Any, argument: Any) -> Iterator[Any]:
@@ -213,13 +213,13 @@ class Recipe:
 
 def recipes(pattern: re.Pattern[Any]) -> set[Recipe]:
     """How texts are made from *pattern*, with each run of its parts repeated."""
-    made = {Recipe("", one, "\x00") for one in CANDIDATES}
+    results = {Recipe("", one, "\x00") for one in CANDIDATES}
     for lead, parts in sequences(parser.parse(as_text(pattern.pattern), pattern.flags)):
         for first, last in combinations(range(len(parts) + 1), 2):
             repeated = example(parts[first:last])
             if repeated:
-                made |= {Recipe(lead + example(parts[:first]), repeated, ending) for ending in ENDINGS}
-    return made
+                results |= {Recipe(lead + example(parts[:first]), repeated, ending) for ending in ENDINGS}
+    return results
 
 
 def slow_texts(pattern: re.Pattern[Any], size: int = SIZE) -> set[str]:
@@ -231,27 +231,27 @@ def as_text(pattern: str | bytes) -> str:
     return pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
 
 
-def seconds(found: Found, text: str) -> float:
+def seconds(use: PatternUse, text: str) -> float:
     """What matching costs: anywhere in the text, or only at its beginning."""
-    given: Any = text.encode("latin-1", "replace") if isinstance(found.pattern.pattern, bytes) else text
+    subject: Any = text.encode("latin-1", "replace") if isinstance(use.pattern.pattern, bytes) else text
     begun = time.thread_time()
-    found.pattern.fullmatch(given)
-    found.pattern.match(given)
-    if found.searched:
-        found.pattern.sub(lambda _: given[:0], given)
+    use.pattern.fullmatch(subject)
+    use.pattern.match(subject)
+    if use.searched:
+        use.pattern.sub(lambda _: subject[:0], subject)
     return time.thread_time() - begun
 
 
-def slow(found: Found, size: int = SIZE) -> list[str]:
+def slow(use: PatternUse, size: int = SIZE) -> list[str]:
     """The first text of that *size* that takes the pattern too long, in words; empty if there is none.
 
     A shorter text tells whether the long one can: what grows with the cube of the text is not let through by it either.
     """
-    for recipe in sorted(recipes(found.pattern)):
-        if seconds(found, recipe.text(size // SHORTER)) < MOST_SECONDS / SHORTER**3:
+    for recipe in sorted(recipes(use.pattern)):
+        if seconds(use, recipe.text(size // SHORTER)) < MOST_SECONDS / SHORTER**3:
             continue
         text = recipe.text(size)
-        took = seconds(found, text)
+        took = seconds(use, text)
         if took > MOST_SECONDS:
             return [f"{took:.2f} s for {text[:60]!r} … {text[-10:]!r}"]
     return []

@@ -34,10 +34,10 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with start(*words, wrapper=wrapper, **pipes, **options) as process:
         try:
-            told = process.communicate(timeout=60)
+            output = process.communicate(timeout=60)
         finally:
             process.kill()
-    return subprocess.CompletedProcess(process.args, process.returncode, *told)
+    return subprocess.CompletedProcess(process.args, process.returncode, *output)
 
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
@@ -51,7 +51,7 @@ def python_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class ForkedProcess(subprocess.Popen[Any]):
-    """A process that was not started anew, but forked from one that has imported everything."""
+    """A process that was not started again, but forked from one that has imported everything."""
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
         """What the standard library's class does once it has made its pipes."""
@@ -60,7 +60,7 @@ class ForkedProcess(subprocess.Popen[Any]):
     def _fork(self, server: socket.socket, words: list[str], more: Sequence[Any], *, has_folder: bool) -> None:
         folder, environment = more[4:6]
         pipes = more[9:15]
-        wanted = {
+        command = {
             "words": words,
             "folder": str(folder or Path.cwd()),
             "environment": dict(os.environ if environment is None else environment),
@@ -68,7 +68,7 @@ class ForkedProcess(subprocess.Popen[Any]):
             "has_session": bool(more[20]),
         }
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid = _forked(server, json.dumps(wanted).encode(), streams)
+        self.pid = _forked(server, json.dumps(command).encode(), streams)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # the class's own
 
@@ -76,23 +76,23 @@ class ForkedProcess(subprocess.Popen[Any]):
 def forking_popen(server: socket.socket) -> type[subprocess.Popen[Any]]:
     """What starts processes, but asks *server* for those that we are ourselves."""
 
-    class Beside(ForkedProcess):
+    class ForkedOrStarted(ForkedProcess):
         def _execute_child(self, args: list[str], *more: Any) -> None:
             if args[: len(OWN)] == OWN:
                 self._fork(server, args[len(OWN) :], more, has_folder=False)
             else:
                 super(ForkedProcess, self)._execute_child(args, *more)  # type: ignore[misc]  # the class's own
 
-    return Beside
+    return ForkedOrStarted
 
 
-def _forked(server: socket.socket, wanted: bytes, streams: list[int]) -> int:
+def _forked(server: socket.socket, command: bytes, streams: list[int]) -> int:
     """The number of a new process, which becomes a child of this one."""
     with ONE_AT_A_TIME:
         prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
-            socket.send_fds(server, [wanted], streams)
+            socket.send_fds(server, [command], streams)
             return int(server.recv(100))
         finally:
             prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
@@ -100,7 +100,7 @@ def _forked(server: socket.socket, wanted: bytes, streams: list[int]) -> int:
 
 @cache
 def _server() -> socket.socket:
-    """Whoever forks for this process, and ends with it."""
+    """The process that forks for this one, and ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "harness.forkserver", str(theirs.fileno())]
     with theirs:

@@ -23,17 +23,17 @@ def type_in_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     bare = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
-    told = {**bare, "TERM": "xterm-256color", **environment}
+    variables = {**bare, "TERM": "xterm-256color", **environment}
     # In a session of its own, prompts do not ask at the terminal of the tests.
-    process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=told, start_new_session=True)
+    process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, start_new_session=True)
     os.close(theirs)
-    shown, given = b"", iter(answers)
+    output, inputs = b"", iter(answers)
     while chunk := _read(ours):
-        shown += chunk
-        if shown.endswith(b": "):
-            os.write(ours, f"{next(given)}\n".encode())
+        output += chunk
+        if output.endswith(b": "):
+            os.write(ours, f"{next(inputs)}\n".encode())
     os.close(ours)
-    return process.wait(30), STYLES.sub("", shown.decode()).splitlines()
+    return process.wait(30), STYLES.sub("", output.decode()).splitlines()
 
 
 def _read(terminal: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Waiting for what happens elsewhere: a third party, another thread, another process, the database."""
+"""Waiting for what happens elsewhere: a vendor, another thread, another process, the database."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What is kept of the watch of a connection, and when its polls are over."""
+"""The stored watch of a connection, and when its polls are over."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ from harness.wait import wait_until
 
 
 def watch_of(gateway: Gateway, connection_id: str) -> Any:
-    """What is kept of the watch of a connection."""
+    """The stored watch of a connection."""
     query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
     return gateway.run(gateway.app.database.read(lambda reading: reading.execute(query).one()))
 

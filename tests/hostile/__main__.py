@@ -1,4 +1,4 @@
-"""``python -m hostile``: attack a gateway, and tell what that costs everybody else."""
+"""``python -m hostile``: attack a gateway, and report what that costs other clients."""
 
 import sys
 import tempfile
@@ -10,9 +10,9 @@ from pathlib import Path
 from harness.installation import Installation, run_installation
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
-from hostile.beside import Seen, beside
-from hostile.guessing import RATE, compare
-from hostile.outcomes import every_case, failures, walking
+from hostile.bystander import Seen, watch_bystander
+from hostile.outcome_cases import every_case, failures, run_cases
+from hostile.token_guesses import RATE, compare
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -30,34 +30,34 @@ def main() -> None:
     if sys.argv[1:] == ["outcomes"]:
         _walk(every=1)
         return
-    wanted = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
+    names = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
     print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
-        for name in ["nothing", *(name for name in wanted if name != WRONG_TOKENS)]:
+        for name in ["nothing", *(name for name in names if name != WRONG_TOKENS)]:
             with run_installation(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
                 began = time.perf_counter()
-                with beside(installation) as seen:
+                with watch_bystander(installation) as seen:
                     ATTACKS.get(name, _wait)(installation)
-                _tell(name, seen, time.perf_counter() - began)
-        if WRONG_TOKENS in wanted:
-            _tell_noticed(Path(folder))
+                _print_row(name, seen, time.perf_counter() - began)
+        if WRONG_TOKENS in names:
+            _print_delays(Path(folder))
     if not sys.argv[1:]:
         _walk(every=SAMPLED)
 
 
 def _walk(every: int) -> None:
     """Try one in so many of the responses that a write may get."""
-    tried, found = 0, 0
-    with tempfile.TemporaryDirectory() as folder, walking(Path(folder)) as walk:
+    tried, failed = 0, 0
+    with tempfile.TemporaryDirectory() as folder, run_cases(Path(folder)) as walk:
         for case in islice(every_case(), 0, None, every):
             tried += 1
             for failure in failures(walk, [case]):
-                found += 1
+                failed += 1
                 print(failure, flush=True)
-    print(f"{tried} responses to writes, {found} failures")
+    print(f"{tried} responses to writes, {failed} failures")
 
 
-def _tell_noticed(folder: Path) -> None:
+def _print_delays(folder: Path) -> None:
     """What the operator and a key notice of wrong tokens from their own address."""
     token = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6"}
     with _stand_ins() as sandbox, run_installation(sandbox, folder, **token) as installation:
@@ -75,11 +75,11 @@ def _wait(_: Installation) -> None:
     time.sleep(3)
 
 
-def _tell(name: str, seen: Seen, seconds: float) -> None:
+def _print_row(name: str, seen: Seen, seconds: float) -> None:
     figures = (
         f"{seen.median_ms:.1f} ms",
         f"{seen.longest_ms:.0f} ms",
-        f"{seen.held_ms:.0f} ms",
+        f"{seen.blocked_ms:.0f} ms",
         f"{seen.grown_mib:.0f} MiB",
         f"{seconds:.1f}",
     )

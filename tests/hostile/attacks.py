@@ -15,7 +15,7 @@ from harness.raw_http import RawHttpClient, open_raw_connection
 KIB = 1024
 MIB = 1024 * KIB
 STALLED_SECONDS = 2.0
-"""How long those hold out that only wait; far longer changes nothing but the time that it takes to measure."""
+"""The time for which waiting clients hold out; more would only prolong the measurement."""
 
 Attack = Callable[[Installation], None]
 
@@ -111,8 +111,8 @@ def first_document(installation: Installation) -> None:
 
 def unread_documents(installation: Installation) -> None:
     """Three hundred who ask for the document again and again, and read nothing."""
-    asked = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20
-    _hold_open(installation, 300, lambda speaker: speaker.say(asked))
+    requests = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+    _hold_open(installation, 300, lambda speaker: speaker.say(requests))
 
 
 def unread_answer(installation: Installation) -> None:
@@ -125,8 +125,10 @@ def large_messages(installation: Installation) -> None:
     """A search that finds ten messages of which each has two megabytes of HTML."""
     html = "<p>" + "<b>large</b> &amp; wide<br>" * 80_000
     for number in range(10):
-        act = {"action": "receive", "from": "a@b.test", "subject": f"Wide {number}", "body_html": html}
-        assert 200 == installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=act).status_code
+        action = {"action": "receive", "from": "a@b.test", "subject": f"Wide {number}", "body_html": html}
+        assert (
+            200 == installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=action).status_code
+        )
     assert 200 == _search(installation, limit=10, include_body="true").status_code
 
 
@@ -138,10 +140,10 @@ def unread_answers(installation: Installation) -> None:
 
 def unread_downloads(installation: Installation) -> None:
     """Forty who follow one link to 12 MB, and read nothing; others still get an answer of that connector."""
-    asked = installation.http.get(
+    response = installation.http.get(
         installation.base_url + _attachment(installation), headers={"Authorization": f"Bearer {installation.key}"}
     )
-    link = urlsplit(asked.json()["data"]["download_url"]).path
+    link = urlsplit(response.json()["data"]["download_url"]).path
     _hold_open(installation, 40, lambda speaker: speaker.ask("GET", link))
     assert 200 == _search(installation).status_code
 
@@ -159,12 +161,12 @@ def _search(installation: Installation, **query: Any) -> httpx.Response:
 def _attachment(installation: Installation) -> str:
     """Where an attachment of 12 MB is fetched, which somebody has just sent."""
     file = {"filename": "long.bin", "size_bytes": 12 * MIB}
-    act = {"action": "receive", "from": "a@b.test", "subject": "Large", "body_html": "x", "attachments": [file]}
-    received = installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=act)
+    action = {"action": "receive", "from": "a@b.test", "subject": "Large", "body_html": "x", "attachments": [file]}
+    received = installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=action)
     assert 200 == received.status_code, received.text
-    found = _search(installation, include_body="true")
-    assert 200 == found.status_code, found.text
-    (message,) = found.json()["data"]
+    response = _search(installation, include_body="true")
+    assert 200 == response.status_code, response.text
+    (message,) = response.json()["data"]
     attachment_id = message["attachments"][0]["attachment_id"]
     query = f"connection_id={installation.connections['mail']}&message_id={message['message_id']}"
     return f"/v1/connectors/mail/attachments/{attachment_id}?{query}"
@@ -184,8 +186,10 @@ def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> N
 def _hold_open(installation: Installation, many: int, begin: Callable[[RawHttpClient], None]) -> None:
     """Begin something on many connections, and then neither read nor write."""
     with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
-        made = [stack.enter_context(open_raw_connection(installation.base_url, buffer_bytes=4096)) for _ in range(many)]
-        for begun in [pool.submit(_unless_cut, begin, speaker) for speaker in made]:
+        clients = [
+            stack.enter_context(open_raw_connection(installation.base_url, buffer_bytes=4096)) for _ in range(many)
+        ]
+        for begun in [pool.submit(_unless_cut, begin, speaker) for speaker in clients]:
             begun.result()
         time.sleep(STALLED_SECONDS)
 

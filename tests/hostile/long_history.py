@@ -48,15 +48,15 @@ def search(installation: Installation, ended: threading.Event) -> None:
 
 def delays(ask: Callable[[], object]) -> list[float]:
     """Milliseconds that it takes each time."""
-    found = []
+    measured = []
     for _ in range(MEASURED):
         began = time.perf_counter()
         ask()
-        found.append((time.perf_counter() - began) * 1e3)
-    return sorted(found)
+        measured.append((time.perf_counter() - began) * 1e3)
+    return sorted(measured)
 
 
-def told(what: str, measured: Sequence[float]) -> None:
+def report(what: str, measured: Sequence[float]) -> None:
     """Print what was measured."""
     middle, most, worst = statistics.median(measured), measured[int(0.95 * MEASURED)], measured[-1]
     sys.stdout.write(f"{what}: median {middle:.1f} ms, 95 % {most:.1f} ms, worst {worst:.1f} ms\n")
@@ -64,9 +64,9 @@ def told(what: str, measured: Sequence[float]) -> None:
 
 def measure(installation: Installation, when: str) -> None:
     with httpx.Client(timeout=60) as http:
-        told(f"/healthz, {when}", delays(lambda: http.get(f"{installation.base_url}/healthz")))
+        report(f"/healthz, {when}", delays(lambda: http.get(f"{installation.base_url}/healthz")))
         strangers = {"Authorization": "Bearer nobody"}
-        told(f"401, {when}", delays(lambda: http.get(f"{installation.base_url}/v1/runs", headers=strangers)))
+        report(f"401, {when}", delays(lambda: http.get(f"{installation.base_url}/v1/runs", headers=strangers)))
 
 
 def main() -> None:

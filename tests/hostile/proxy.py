@@ -1,4 +1,4 @@
-"""A proxy between the gateway and the third parties that mangles some of their answers, the same ones for a seed."""
+"""A proxy between the gateway and the vendors that mangles some of their answers, the same ones for a seed."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from hostile.mangling import mangled
+from hostile.odd_responses import mangled
 from simulation.vendors import READS
 from workspace_sandbox.kit.threads import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
@@ -22,8 +22,8 @@ ONE_IN_THREE = 1 / 3
 IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
 """Parts of paths that may differ from run to run."""
 
-REFUSED = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
-"""How an application refuses whose refusals have status 200."""
+REJECTION_BODY = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
+"""The body of an error of applications that send errors with status 200."""
 
 NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
 
@@ -33,7 +33,7 @@ class Mangling:
     """What the proxy does, which tests change as they like, and what it did."""
 
     share: float = 0.0
-    """How many of the answers are mangled."""
+    """The share of the responses that are mangled."""
 
     only_done: bool = False
     """Whether answers are spared unless something was changed."""
@@ -45,7 +45,7 @@ class Mangling:
     """What was done to answers since the beginning of this seed."""
 
     mangled_answers: int = 0
-    """How many answers were mangled since the start."""
+    """The number of responses mangled since the start."""
 
     _seed: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
@@ -60,13 +60,13 @@ class Mangling:
         """Pass every answer on as it is."""
         self.share = 0.0
 
-    def passed_on(self, room: str, method: str, path: str, status: int, body: bytes) -> bytes:
-        """What becomes of *body*, by the seed and by how many requests of this kind came before."""
-        request = f"{room} {method} {IDENTIFIER.sub('…', path)}"
+    def passed_on(self, connector: str, method: str, path: str, status: int, body: bytes) -> bytes:
+        """The body passed on for *body*, by the seed and by how many requests of this kind came before."""
+        request = f"{connector} {method} {IDENTIFIER.sub('…', path)}"
         self._counts[request] += 1
         random = Random(f"{self._seed} {request} {self._counts[request]}")
-        refused = status >= 400 or REFUSED.match(body)
-        spared = self.only_done and (refused or READS[room].fullmatch(f"{method} {path}"))
+        rejected = status >= 400 or REJECTION_BODY.match(body)
+        spared = self.only_done and (rejected or READS[connector].fullmatch(f"{method} {path}"))
         if spared or random.random() >= self.share:
             return body
         changed, what = mangled(body, status, random)
@@ -77,33 +77,35 @@ class Mangling:
 
 @contextmanager
 def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
-    """A started proxy in front of *sandbox*; it mangles nothing until it is told to."""
-    made, stack = Mangling(), AsyncExitStack()
-    with event_loop_thread("proxy") as beside:
+    """A started proxy in front of *sandbox*; it mangles nothing until a test says so."""
+    proxy, stack = Mangling(), AsyncExitStack()
+    with event_loop_thread("proxy") as background:
         try:
-            beside.run(_start(made, stack, sandbox))
-            yield made
+            background.run(_start(proxy, stack, sandbox))
+            yield proxy
         finally:
-            beside.run(stack.aclose())
+            background.run(stack.aclose())
 
 
-async def _start(made: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> None:
+async def _start(proxy: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> None:
     session = await stack.enter_async_context(
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     )
-    for room, emulator in sandbox.emulators.items():
+    for connector, emulator in sandbox.emulators.items():
         for host, address in emulator.context.addresses.items():
             application = web.Application(client_max_size=64 * 1024 * 1024)
-            application.router.add_route("*", "/{path:.*}", _forwarding(made, session, room, address))
+            application.router.add_route("*", "/{path:.*}", _forwarding(proxy, session, connector, address))
             runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
             await runner.setup()
             stack.push_async_callback(runner.cleanup)
             await web.TCPSite(runner, "127.0.0.1", 0).start()
-            made.addresses[f"GATEWAY_{room.upper()}_{host.upper()}_URL"] = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            proxy.addresses[f"GATEWAY_{connector.upper()}_{host.upper()}_URL"] = (
+                f"http://127.0.0.1:{runner.addresses[0][1]}"
+            )
 
 
 def _forwarding(
-    made: Mangling, session: aiohttp.ClientSession, room: str, address: str
+    proxy: Mangling, session: aiohttp.ClientSession, connector: str, address: str
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def forward(request: web.Request) -> web.Response:
         url = URL(address + request.raw_path, encoded=True)
@@ -114,7 +116,7 @@ def _forwarding(
             headers = CIMultiDict(
                 (name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON
             )
-            changed = made.passed_on(room, request.method, request.path, answer.status, content)
+            changed = proxy.passed_on(connector, request.method, request.path, answer.status, content)
             return web.Response(status=answer.status, headers=headers, body=changed)
 
     return forward

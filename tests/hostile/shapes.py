@@ -1,4 +1,4 @@
-"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the stand-ins, for a minute.
+"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the emulators, for a minute.
 
 Exit 1 means findings. What is valid by its shape and refused by its meaning, such as a cursor that nobody issued, is
 among them, so each is to be read.
@@ -22,7 +22,7 @@ LONGEST_SECONDS = 50
 
 
 def main() -> int:
-    """Serve, call, and tell what was found."""
+    """Serve, call, and report what was found."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         tempfile.TemporaryDirectory() as folder,
@@ -38,22 +38,22 @@ def _call_all(installation: Installation, folder: Path) -> int:
             _name_connection(item, installation.connections[path.split("/")[3]])
     file = folder / "openapi.json"
     file.write_text(json.dumps(document), encoding="utf-8")
-    told = (
+    reported = (
         *("run", str(file), "--url", installation.base_url, "--header", f"Authorization: Bearer {_key(installation)}"),
         *("--include-path-regex", f"^{PREFIX}", "--phases", "coverage,fuzzing", "--max-examples", "10", "--seed", "1"),
         *("--continue-on-failure", "--no-color", "--suppress-health-check", "all", "--request-timeout", "60"),
         *("--max-time", str(LONGEST_SECONDS), *sys.argv[1:]),
     )
-    return subprocess.run([Path(sys.executable).parent / "st", *told], cwd=folder, check=False).returncode
+    return subprocess.run([Path(sys.executable).parent / "st", *reported], cwd=folder, check=False).returncode
 
 
 def _key(installation: Installation) -> str:
     """A key that may call as often as it likes."""
     authorised = {"Authorization": f"Bearer {OPERATOR}"}
     connections = installation.http.get(f"{installation.base_url}/v1/connections", headers=authorised).json()["data"]
-    wanted = {"workspace_id": connections[0]["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
-    made = installation.http.post(f"{installation.base_url}/v1/keys", headers=authorised, json=wanted)
-    return str(made.json()["data"]["key"])
+    scope = {"workspace_id": connections[0]["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
+    created = installation.http.post(f"{installation.base_url}/v1/keys", headers=authorised, json=scope)
+    return str(created.json()["data"]["key"])
 
 
 def _name_connection(node: Any, connection_id: str) -> None:

@@ -108,8 +108,8 @@ class History:
         await self._compare()
 
     async def _connect(self, workspace_id: Any, identity: Identity) -> None:
-        made = await self.app.connections.create(workspace_id, "chat", {"token": "xoxb-of-nobody"})
-        connection_id, is_known = made["connection_id"], self.world.luck.random() < 0.5
+        connection = await self.app.connections.create(workspace_id, "chat", {"token": "xoxb-of-nobody"})
+        connection_id, is_known = connection["connection_id"], self.world.luck.random() < 0.5
         state: dict[str, Any] = {
             "team_id": identity.team,
             "user_id": identity.user,
@@ -138,26 +138,26 @@ class History:
                 connected.may.add(text)
             if identity in named and (connected.app_is_known or identity.is_bot):
                 connected.must.add(text)
-        given: Any = [one.authorization() for one in named]
+        payload: Any = [one.authorization() for one in named]
         if not named or luck.random() < 0.2:
-            given = luck.choice(ODD)
+            payload = luck.choice(ODD)
             for connected in world.connected:
                 connected.must.discard(text)
         event = {"type": "message", "channel": f"C{channel}", "channel_type": "group", "user": "UAUTHOR", "text": text}
         ts = f"{time.time():.6f}"
-        await self._deliver(app, team, event | {"ts": ts}, given, context_team_id=luck.choice([team, None]))
+        await self._deliver(app, team, event | {"ts": ts}, payload, context_team_id=luck.choice([team, None]))
 
     async def _withdraw(self) -> None:
         """Uninstall an app from a team, or withdraw the tokens of one of its identities."""
         world, luck = self.world, self.world.luck
         one = luck.choice(world.identities)
-        whole = luck.random() < 0.5
+        entire = luck.random() < 0.5
         tokens = {"bot": [one.user], "oauth": []} if one.is_bot else {"bot": [], "oauth": [one.user]}
-        event = {"type": "app_uninstalled"} if whole else {"type": "tokens_revoked", "tokens": tokens}
+        event = {"type": "app_uninstalled"} if entire else {"type": "tokens_revoked", "tokens": tokens}
         for connected in world.connected:
             is_same = connected.identity == one
             connected.may_end |= is_same or (
-                whole and (connected.identity.app, connected.identity.team) == (one.app, one.team)
+                entire and (connected.identity.app, connected.identity.team) == (one.app, one.team)
             )
         await self._deliver(one.app, one.team, event, [one.authorization()])
 
@@ -166,8 +166,8 @@ class History:
         one = self.world.luck.choice(self.world.identities)
         await self._deliver(one.app, one.team, {"type": "channel_rename", "channel": {}}, [one.authorization()])
 
-    async def _deliver(self, app: str, team: str, event: dict[str, Any], given: Any, **more: Any) -> None:
-        outer = {"type": "event_callback", "team_id": team, "api_app_id": app, "authorizations": given}
+    async def _deliver(self, app: str, team: str, event: dict[str, Any], payload: Any, **more: Any) -> None:
+        outer = {"type": "event_callback", "team_id": team, "api_app_id": app, "authorizations": payload}
         body = json.dumps({**outer, **more, "event": event}).encode()
         headers = {name.lower(): value for name, value in signed(body).items()}
         await self.app.hooks.receive("chat", HookRequest(headers, body, time.time()))

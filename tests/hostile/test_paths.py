@@ -1,4 +1,4 @@
-"""No text of a caller becomes a way through a third party's addresses."""
+"""No text of a caller becomes a way through a vendor's addresses."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors, run_all_connectors
-from harness.operation_calls import Reading, read
+from harness.operation_calls import ReadCall, read
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.values import answers
+from hostile.hostile_texts import answers
 from workspace_sandbox import EMULATORS
 
 TRICKS = ("..", ".", "../..", "a/../b", "%2e%2e", "?x=1", "#x", "//", "\\..", "..;", "\u2025", "x/")
@@ -29,30 +29,32 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 
 @requirement("common-162")
-@pytest.mark.parametrize("room", CONNECTORS)
-def test_no_text_leads_elsewhere(started: AllConnectors, room: str) -> None:
-    given = list(answers(started, room, TRICKS))
-    paths = {path for _, path, _ in started.gateway.journal(room)}
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_hostile_texts_do_not_change_the_requested_path(started: AllConnectors, connector: str) -> None:
+    parameter = list(answers(started, connector, TRICKS))
+    paths = {path for _, path, _ in started.gateway.journal(connector)}
 
     assert [] == [path for path in sorted(paths) if ASTRAY.search(path)]
-    assert [] == [(str(placed), text, reply.code) for placed, text, reply in given if reply.status >= 500]
+    assert [] == [(str(placed), text, reply.code) for placed, text, reply in parameter if reply.status >= 500]
 
 
 @requirement("common-162")
 @pytest.mark.parametrize("trick", ["..", ".", "../..", "%2e%2e", "a/b", "?x=1", " ", "//"])
 @pytest.mark.parametrize(
-    ("room", "path"),
+    ("connector", "path"),
     [
-        (room.name, operation.path)
-        for room in CONNECTORS.values()
-        for operation in room.operations
+        (connector.name, operation.path)
+        for connector in CONNECTORS.values()
+        for operation in connector.operations
         if operation.method == "GET" and operation.path_names
     ],
 )
-def test_no_part_of_an_address_leads_elsewhere(started: AllConnectors, room: str, path: str, trick: str) -> None:
-    started.gateway.clear(room)
+def test_hostile_url_parts_do_not_change_the_requested_path(
+    started: AllConnectors, connector: str, path: str, trick: str
+) -> None:
+    started.gateway.clear(connector)
     address = re.sub(r"\{\w+\}", quote(trick, safe=""), path)
-    reply = read(started.gateway, room, Reading("GET", address, {}))
+    reply = read(started.gateway, connector, ReadCall("GET", address, {}))
 
     assert reply.status in {404, 422}
-    assert [] == started.gateway.journal(room)
+    assert [] == started.gateway.journal(connector)

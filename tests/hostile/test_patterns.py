@@ -8,25 +8,25 @@ import connector_gateway
 from connector_gateway import connectors
 from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH
 from connector_gateway.kit.upstream.redaction import Redaction
-from harness.slow_patterns import Found, modules, patterns_of, seconds, slow, slow_texts
+from harness.slow_patterns import PatternUse, modules, patterns_of, seconds, slow, slow_texts
 
 KIB = 1024
 
 
 @pytest.fixture(scope="module")
-def patterns() -> list[Found]:
+def patterns() -> list[PatternUse]:
     """All there are; not parameters of a test, since each worker would look for them at its start."""
     return patterns_of(connector_gateway)
 
 
-def test_no_pattern_takes_longer_for_texts_that_are_made_to_be_slow(patterns: list[Found]) -> None:
-    assert [] == [(found.where, text) for found in patterns for text in slow(found)]
+def test_slow_texts_do_not_slow_any_pattern(patterns: list[PatternUse]) -> None:
+    assert [] == [(use.where, text) for use in patterns for text in slow(use)]
 
 
-def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[Found]) -> None:
-    rooms = {found.where.split(".")[2].partition(":")[0] for found in patterns if ".connectors." in found.where}
+def test_patterns_are_collected_from_every_part_of_the_package(patterns: list[PatternUse]) -> None:
+    connectors = {use.where.split(".")[2].partition(":")[0] for use in patterns if ".connectors." in use.where}
 
-    assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= rooms
+    assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= connectors
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[Fou
     [(r"[^\s/@]+\.[^\s/@]+(/\S*)?", False, 12 * KIB), (r"oauth_\w+=", True, 48 * KIB)],
     ids=["nested", "repeated"],
 )
-def test_a_pattern_that_backtracks_is_found(pattern: str, *, searched: bool, size: int) -> None:
-    backtracking = Found("here", re.compile(pattern), searched)
+def test_backtracking_patterns_are_detected(pattern: str, *, searched: bool, size: int) -> None:
+    backtracking = PatternUse("here", re.compile(pattern), searched)
 
     assert slow(backtracking, size)
 
@@ -54,16 +54,16 @@ SECRETS = ("aaaaaaaa", "%&#0 +/\\")
 
 
 @pytest.mark.parametrize("form", sorted(ADDRESSES))
-def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_is_looked_at(form: str) -> None:
-    found = Found(form, re.compile(form), searched=False)
-    texts = slow_texts(found.pattern, MAX_URL_LENGTH)
+def test_pasted_urls_of_maximum_length_are_parsed_quickly(form: str) -> None:
+    use = PatternUse(form, re.compile(form), searched=False)
+    texts = slow_texts(use.pattern, MAX_URL_LENGTH)
 
-    assert max(seconds(found, text) for text in texts) < 0.02
+    assert max(seconds(use, text) for text in texts) < 0.02
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_is_looked_for_in_such_texts_without_backtracking(secret: str) -> None:
+def test_slow_texts_are_searched_for_secrets_without_backtracking(secret: str) -> None:
     pattern = Redaction(lambda: [secret])._pattern
     assert pattern is not None
 
-    assert [] == slow(Found(secret, pattern, searched=True))
+    assert [] == slow(PatternUse(secret, pattern, searched=True))

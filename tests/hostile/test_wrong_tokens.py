@@ -11,8 +11,8 @@ import pytest
 from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.beside import MEBIBYTE
-from hostile.guessing import compare, guessing
+from hostile.bystander import MEBIBYTE
+from hostile.token_guesses import compare, guess_tokens
 from workspace_sandbox.notes import NotesEmulator
 
 GROWN_MIB = 32
@@ -26,7 +26,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 
 
 @requirement("limits-1")
-def test_correct_tokens_are_accepted_beside_two_hundred_wrong_ones_a_second(installation: Installation) -> None:
+def test_correct_tokens_are_accepted_during_two_hundred_wrong_ones_a_second(installation: Installation) -> None:
     noticed = compare(installation, rounds=1)
 
     assert {200} == set(noticed.statuses)
@@ -34,11 +34,11 @@ def test_correct_tokens_are_accepted_beside_two_hundred_wrong_ones_a_second(inst
 
 
 @requirement("limits-3")
-def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_are_remembered_in_little_memory(
+def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_use_little_memory(
     installation: Installation,
 ) -> None:
     before = size_mib(installation)
-    with guessing(installation, tokens=10_000, rate=1000, addresses=100) as wrong:
+    with guess_tokens(installation, tokens=10_000, rate=1000, addresses=100) as wrong:
         workspaces = installation.manage("GET", "/v1/workspaces")
     after = size_mib(installation)
 

@@ -24,7 +24,7 @@ class Clause:
 
     @property
     def name(self) -> str:
-        """How the clause is cited."""
+        """The name by which the clause is cited."""
         return f"{self.page}-{self.number}"
 
     @property
@@ -49,7 +49,7 @@ def clauses(page: Path) -> Sequence[Clause]:
 
 
 def _clause(item: str) -> Clause:
-    found = _CLAUSE.fullmatch(item)
-    if found is None:
+    match = _CLAUSE.fullmatch(item)
+    if match is None:
         raise ValueError(f"This is no clause: {item}")
-    return Clause(found["page"], int(found["number"]), found["text"])
+    return Clause(match["page"], int(match["number"]), match["text"])

@@ -17,7 +17,7 @@ CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0
 
 
 @pytest.fixture(scope="module")
-def shown() -> Mapping[str, str]:
+def tested() -> Mapping[str, str]:
     """Return every clause that a test names, with where it does."""
     return {
         ast.literal_eval(argument): f"{path.relative_to(PROJECT)}:{node.lineno}"
@@ -33,29 +33,29 @@ def test_the_contract_has_clauses() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_clauses_of_a_page_bear_its_name_and_every_number_once(page: Path) -> None:
-    found = sorted((clause.page, clause.number) for clause in clauses(page))
+def test_clauses_are_named_after_their_page_and_numbered_without_gaps(page: Path) -> None:
+    numbered = sorted((clause.page, clause.number) for clause in clauses(page))
 
-    assert [(page.stem, number) for number in range(1, len(found) + 1)] == found
+    assert [(page.stem, number) for number in range(1, len(numbered) + 1)] == numbered
 
 
-def test_tests_cite_only_clauses_that_stand(shown: Mapping[str, str]) -> None:
+def test_tests_cite_only_standing_clauses(tested: Mapping[str, str]) -> None:
     names = {clause.name for clause in STANDING}
 
-    assert [] == [f"{name} at {where}" for name, where in shown.items() if name not in names]
+    assert [] == [f"{name} at {where}" for name, where in tested.items() if name not in names]
 
 
-def test_every_clause_that_is_built_is_shown_by_a_test(shown: Mapping[str, str]) -> None:
+def test_every_built_clause_has_a_test(tested: Mapping[str, str]) -> None:
     checked = {name for check in (*OPERATION_CHECKS, *SERVICE_CHECKS) for name in check.clauses}
 
-    assert [] == [clause.name for clause in STANDING if clause.built and clause.name not in {*shown, *checked}]
+    assert [] == [clause.name for clause in STANDING if clause.built and clause.name not in {*tested, *checked}]
 
 
-def test_no_clause_that_is_not_built_is_shown_by_a_test(shown: Mapping[str, str]) -> None:
-    assert [] == [clause.name for clause in STANDING if not clause.built and clause.name in shown]
+def test_unbuilt_clauses_have_no_test(tested: Mapping[str, str]) -> None:
+    assert [] == [clause.name for clause in STANDING if not clause.built and clause.name in tested]
 
 
-def test_documents_cite_only_clauses_that_stand() -> None:
+def test_documents_cite_only_standing_clauses() -> None:
     names = {clause.name for clause in STANDING}
     documents = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     cited = [(path.name, name) for path in documents for name in CITATION.findall(path.read_text(encoding="utf-8"))]
@@ -64,7 +64,7 @@ def test_documents_cite_only_clauses_that_stand() -> None:
 
 
 @pytest.mark.parametrize("item", ["- Something.", "- **notes-7** Something", "- **notes-07** Something.", "  more"])
-def test_an_item_without_a_number_is_no_clause(tmp_path: Path, item: str) -> None:
+def test_items_without_a_number_are_not_clauses(tmp_path: Path, item: str) -> None:
     page = tmp_path / "notes.md"
     page.write_text(f"# Notes\n\n- **notes-1** A promise.\n{item}\n", encoding="utf-8")
 
@@ -72,13 +72,13 @@ def test_an_item_without_a_number_is_no_clause(tmp_path: Path, item: str) -> Non
         clauses(page)
 
 
-def test_a_clause_tells_its_name_whether_it_stands_and_whether_it_is_kept(tmp_path: Path) -> None:
+def test_clauses_are_parsed_with_name_withdrawal_and_state(tmp_path: Path) -> None:
     page = tmp_path / "notes.md"
     page.write_text(
         "- **notes-1** A promise.\n- **notes-2** *Withdrawn: none.*\n- **notes-3** A plan. *Not built yet.*\n",
         encoding="utf-8",
     )
 
-    found = [(clause.name, clause.withdrawn, clause.built) for clause in clauses(page)]
+    parsed = [(clause.name, clause.withdrawn, clause.built) for clause in clauses(page)]
 
-    assert [("notes-1", False, True), ("notes-2", True, True), ("notes-3", False, False)] == found
+    assert [("notes-1", False, True), ("notes-2", True, True), ("notes-3", False, False)] == parsed

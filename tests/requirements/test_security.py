@@ -19,12 +19,12 @@ STANDING = {clause.name for page in PAGES for clause in clauses(page) if clause.
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_cites_clauses_that_are_kept(sentence: str) -> None:
-    found = CITED.search(sentence)
+def test_sentences_cite_standing_clauses(sentence: str) -> None:
+    match = CITED.search(sentence)
 
-    assert found, "It cites no clause."
-    assert [] == [name for name in found[1].split(", ") if name not in STANDING]
+    assert match, "It cites no clause."
+    assert [] == [name for name in match[1].split(", ") if name not in STANDING]
 
 
-def test_there_are_promises() -> None:
+def test_promises_exist() -> None:
     assert len(SENTENCES) > 20

@@ -1,4 +1,4 @@
-"""``python -m simulation --seeds 1000``: let histories happen, and tell those that break a promise."""
+"""``python -m simulation --seeds 1000``: let histories happen, and report those that break a promise."""
 
 import argparse
 import os
@@ -12,8 +12,8 @@ from itertools import chain
 from simulation import HASH_SEED
 
 SEEDS = 1000
-SHOWN = 3
-"""Failures that are made smaller and told in full; of the others only the seed and what is broken."""
+MAX_REPORTED = 3
+"""Failures that are made smaller and reported in full; of the others only the seed and what is broken."""
 
 
 def main() -> int:
@@ -22,29 +22,29 @@ def main() -> int:
     from simulation.story import story  # noqa: PLC0415
     from simulation.workers import many, smaller  # noqa: PLC0415
 
-    wanted = _arguments()
+    options = _arguments()
     installation = install()
     broken: Counter[str] = Counter()
     failures = []
-    began = told = time.perf_counter()
+    began = reported_at = time.perf_counter()
     stories = chain(
-        (story(seed) for seed in wanted.seed),
-        (story(seed, processes) for processes in wanted.processes for seed in _ranged(wanted)),
+        (story(seed) for seed in options.seed),
+        (story(seed, processes) for processes in options.processes for seed in _ranged(options)),
     )
     done = 0
     try:
-        for done, outcome in enumerate(many(installation, stories, wanted.workers), 1):
+        for done, outcome in enumerate(many(installation, stories, options.workers), 1):
             if outcome.broken:
                 failures.append(outcome)
                 broken.update(outcome.invariants)
                 print(f"seed {outcome.story.seed}: {outcome.broken[0][:200]}", flush=True)
-            if time.perf_counter() - told > 10:
-                told = time.perf_counter()
+            if time.perf_counter() - reported_at > 10:
+                reported_at = time.perf_counter()
                 print(f"{done} histories, {len(failures)} broken", flush=True)
         seconds = time.perf_counter() - began
-        print(f"{done} histories in {seconds:.1f} s: {done / seconds:.0f} a second on {wanted.workers} worker(s).")
-        for failure in sorted(failures, key=lambda one: one.story.seed)[: wanted.show]:
-            least = smaller(installation, failure, lambda _: None) if wanted.shrink else failure
+        print(f"{done} histories in {seconds:.1f} s: {done / seconds:.0f} a second on {options.workers} worker(s).")
+        for failure in sorted(failures, key=lambda one: one.story.seed)[: options.show]:
+            least = smaller(installation, failure, lambda _: None) if options.shrink else failure
             print(f"\n== seed {least.story.seed}\n{least.story}\n--", *least.lines, "--", *least.broken, sep="\n")
     finally:
         shutil.rmtree(installation.template.parent, ignore_errors=True)
@@ -53,10 +53,10 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _ranged(wanted: argparse.Namespace) -> Iterable[int]:
+def _ranged(options: argparse.Namespace) -> Iterable[int]:
     """The seeds that are not named one by one."""
-    how_many = (0 if wanted.seed else SEEDS) if wanted.seeds is None else wanted.seeds
-    return range(wanted.start, wanted.start + how_many)
+    how_many = (0 if options.seed else SEEDS) if options.seeds is None else options.seeds
+    return range(options.start, options.start + how_many)
 
 
 def _arguments() -> argparse.Namespace:
@@ -73,7 +73,7 @@ def _arguments() -> argparse.Namespace:
         help="processes of the gateway: each history with each of these numbers; with one of them if not given",
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
-    parser.add_argument("--show", type=int, default=SHOWN, help="failures told in full")
+    parser.add_argument("--show", type=int, default=MAX_REPORTED, help="failures told in full")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="tell failures as they are")
     return parser.parse_args()
 

@@ -40,57 +40,58 @@ class Rewire:
     """
 
     at: float
-    room: str
+    connector: str
     way: int
     what: Fate
 
     def __str__(self) -> str:
-        return f"{self.at:8.3f} the connection {WAYS[self.way]!r} to {self.room} is {self.what}"
+        return f"{self.at:8.3f} the connection {WAYS[self.way]!r} to {self.connector} is {self.what}"
 
 
-def account_of(vendors: "Vendors", room: str) -> Account:
+def account_of(vendors: "Vendors", connector: str) -> Account:
     """The account of a connector, as the vendor identifies it."""
-    emulator: Any = vendors.emulators[room]
-    account_id = str(emulator.portal.account.portal_id) if room == "crm" else f"account of {room}"
-    return Account(account_id, f"The account of {room}")
+    emulator: Any = vendors.emulators[connector]
+    account_id = str(emulator.portal.account.portal_id) if connector == "crm" else f"account of {connector}"
+    return Account(account_id, f"The account of {connector}")
 
 
 async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[str, Any]]) -> list[Way]:
     """All ways, in an application whose database is open; only those of the first are watched."""
     workspaces = {
-        place: (await app.workspaces.create(place, "paid"))["workspace_id"] for place in ("here", "elsewhere")
+        number_of_workspace: (await app.workspaces.create(number_of_workspace, "paid"))["workspace_id"]
+        for number_of_workspace in ("here", "elsewhere")
     }
     keys = {
-        place: (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
-        for place, workspace_id in workspaces.items()
+        number_of_workspace: (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
+        for number_of_workspace, workspace_id in workspaces.items()
     }
     ways = []
     for number, name in enumerate(WAYS):
-        place = "elsewhere" if "elsewhere" in name else "here"
+        number_of_workspace = "elsewhere" if "elsewhere" in name else "here"
         connections = {}
-        for room, emulator in vendors.emulators.items():
-            account = None if "unknown" in name else account_of(vendors, room)
-            settings = watched.get(room, {}) if number == 0 else {}
-            made = await app.connections.create(
-                workspaces[place], room, emulator.credentials(), settings=settings, account=account
+        for connector, emulator in vendors.emulators.items():
+            account = None if "unknown" in name else account_of(vendors, connector)
+            settings = watched.get(connector, {}) if number == 0 else {}
+            connection = await app.connections.create(
+                workspaces[number_of_workspace], connector, emulator.credentials(), settings=settings, account=account
             )
-            connections[room] = made["connection_id"]
-        ways.append(Way(keys[place], connections))
+            connections[connector] = connection["connection_id"]
+        ways.append(Way(keys[number_of_workspace], connections))
     return ways
 
 
 async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
     """Reconnect or remove a connection, as the management routes do."""
-    connection_id, credentials = way.connections[item.room], vendors.emulators[item.room].credentials()
+    connection_id, credentials = way.connections[item.connector], vendors.emulators[item.connector].credentials()
     match item.what:
         case "removed":
             await app.connections.remove(connection_id)
         case "learned":
-            await app.connections.change(connection_id, account_of(vendors, item.room), credentials=credentials)
+            await app.connections.change(connection_id, account_of(vendors, item.connector), credentials=credentials)
         case "forgotten":
             await app.connections.change(connection_id, None, credentials=credentials)
         case "other":
-            other = Account(f"another account of {item.room}", "Another")
+            other = Account(f"another account of {item.connector}", "Another")
             await app.connections.change(connection_id, other, credentials=credentials)
 
 
@@ -132,9 +133,14 @@ def rewired(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
     write = random.choice(list(writes))
     what: Fate = random.choice(("learned", "forgotten", "learned", "forgotten", "other", "removed"))
     return [
-        Rewire(write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20))), _room(write), write.way, what)
+        Rewire(
+            write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20))),
+            _connector_of(write),
+            write.way,
+            what,
+        )
     ]
 
 
-def _room(write: "Write") -> str:
-    return KINDS[write.kind].room
+def _connector_of(write: "Write") -> str:
+    return KINDS[write.kind].connector

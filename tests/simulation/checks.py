@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from simulation.process import Reply
 from simulation.story import ByHand, Crash, Restore
-from simulation.writes import KINDS, Made, World, target_of
+from simulation.writes import KINDS, CreatedObject, World, target_of
 
 if TYPE_CHECKING:
-    from simulation.history import Asked, History
+    from simulation.history import History, SimulatedCall
     from simulation.story import Write
     from simulation.vendors import Sent
 
@@ -39,19 +39,19 @@ class Owner:
         return [reply.body["data"] for reply in self.replies if reply.status == 200]
 
     @property
-    def refused(self) -> bool:
-        """Whether the last word was a definite refusal."""
+    def rejected(self) -> bool:
+        """Whether the last word was a definite error."""
         from simulation.history import final  # noqa: PLC0415  # which tells the story this is about
 
         return bool(self.replies) and not self.results and final(self.replies[-1]) and not self.unanswered
 
     @property
     def settled(self) -> bool:
-        return bool(self.results) or self.refused
+        return bool(self.results) or self.rejected
 
 
 def verdict(history: "History") -> list[str]:
-    """What is broken, as sentences that begin with the invariant's number."""
+    """The broken promises, as sentences that begin with the invariant's number."""
     return [
         *objects(history),
         *_half_done(history),
@@ -72,32 +72,32 @@ def objects(history: "History") -> Iterator[str]:
         restored = history.story.restore is not None
         yield from _answers(kind, owners, restored=restored)
         left = _left_standing(kind, owners)
-        made = [one for content in contents for one in KINDS[kind].made(history.world, content) if not left(one)]
-        ours = [one for one in made if one.id not in history.world.by_colleague]
+        created = [one for content in contents for one in KINDS[kind].created(history.world, content) if not left(one)]
+        ours = [one for one in created if one.id not in history.world.by_colleague]
         if any(is_overtaken(history, kind, content) for content in contents):
             # What is left of the objects is judged by ``undone``; whatever is made beside may still be made but once.
             yield from _no_more_than(kind, ours, owners)
             continue
         yield from _counted(kind, ours, owners)
-        yield from _owned(kind, made, ours, owners)
+        yield from _owned(kind, created, ours, owners)
 
 
-def _left_standing(kind: str, owners: Sequence[Owner]) -> Callable[[Made], bool]:
-    """Whether an object is half a write that was refused, and said so, and that nobody finished later."""
-    told = " ".join(_details(owner.replies[-1]) for owner in owners if owner.refused)
-    finished = {one for owner in owners for result in owner.results for one in KINDS[kind].told(result)}
-    return lambda made: made.id in told and made.id not in finished
+def _left_standing(kind: str, owners: Sequence[Owner]) -> Callable[[CreatedObject], bool]:
+    """Whether an object is half a write that was rejected, and said so, and that nobody finished later."""
+    details = " ".join(_details(owner.replies[-1]) for owner in owners if owner.rejected)
+    finished = {one for owner in owners for result in owner.results for one in KINDS[kind].returned_ids(result)}
+    return lambda created: created.id in details and created.id not in finished
 
 
 def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
     """Contents with all who asked for any of them: twins share a content, a changed repeat shares a key."""
-    by_kind: dict[str, list[Asked]] = {}
-    for asked in history.asked:
-        by_kind.setdefault(asked.write.kind, []).append(asked)
+    by_kind: dict[str, list[SimulatedCall]] = {}
+    for call in history.calls:
+        by_kind.setdefault(call.write.kind, []).append(call)
     for kind, calls in by_kind.items():
-        groups: list[tuple[set[str], set[str], list[Asked]]] = []
-        for asked in calls:
-            contents, names, members = {asked.write.content}, {asked.write.key or asked.name}, [asked]
+        groups: list[tuple[set[str], set[str], list[SimulatedCall]]] = []
+        for call in calls:
+            contents, names, members = {call.write.content}, {call.write.key or call.name}, [call]
             for group in [one for one in groups if one[0] & contents or one[1] & names]:
                 groups.remove(group)
                 contents, names, members = contents | group[0], names | group[1], [*group[2], *members]
@@ -106,17 +106,17 @@ def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[O
             yield kind, sorted(contents), _owners(members)
 
 
-def _owners(calls: Iterable["Asked"]) -> list[Owner]:
+def _owners(calls: Iterable["SimulatedCall"]) -> list[Owner]:
     """Who asked, with what they were told; that a key is for another object is told of the key, not of the write."""
     owners: dict[str, Owner] = {}
-    calls = [asked for asked in calls if asked.reply is None or asked.reply.code != REUSED]
-    for asked in sorted(calls, key=lambda asked: int(asked.name.split()[1])):
-        name = asked.write.key or asked.name
-        owner = owners.setdefault(name, Owner(name, asked.write.key is not None))
-        if asked.reply is None or asked.reply.status == 0:
+    calls = [call for call in calls if call.reply is None or call.reply.code != REUSED]
+    for call in sorted(calls, key=lambda call: int(call.name.split()[1])):
+        name = call.write.key or call.name
+        owner = owners.setdefault(name, Owner(name, call.write.key is not None))
+        if call.reply is None or call.reply.status == 0:
             owner.unanswered = owner.unanswered or not owner.keyed
         else:
-            owner.replies.append(asked.reply)
+            owner.replies.append(call.reply)
     return list(owners.values())
 
 
@@ -127,29 +127,29 @@ def _answers(kind: str, owners: Iterable[Owner], *, restored: bool) -> Iterator[
             said = f"{last.status} {last.code}" if last else "nothing"
             yield f"I3 {owner.name} never got a result; the last answer was {said}"
         # What was found after a restore is told as it is now; it is the same object.
-        told = KINDS[kind].told if restored else dict
-        different = [result for result in owner.results if told(result) != told(owner.results[0])]
+        identify = KINDS[kind].returned_ids if restored else dict
+        different = [result for result in owner.results if identify(result) != identify(owner.results[0])]
         if any(reply.code == "invalid_parameters" for reply in owner.replies):
             yield f"I0 the simulation asked {owner.name} for something that is not valid"
         if owner.keyed and different:
             yield f"I2 {owner.name} was told {owner.results[0]} and then {different[0]}"
 
 
-def _counted(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+def _counted(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
     for part in range(KINDS[kind].parts):
         there = [one for one in ours if one.part == part]
         least, most = _bounds(kind, part, owners)
         if not least <= len(there) <= most:
-            wanted = str(least) if least == most else f"{least} to {most}"
+            expected = str(least) if least == most else f"{least} to {most}"
             names = ", ".join(owner.name for owner in owners)
             which = f" (part {part})" if KINDS[kind].parts > 1 else ""
-            yield f"I1 {len(there)} objects of {kind}{which} where {wanted} should be, for {names}"
+            yield f"I1 {len(there)} objects of {kind}{which} where {expected} should be, for {names}"
     if all(owner.results for owner in owners):
         for one in ours:
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
 
 
-def _no_more_than(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+def _no_more_than(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
     _, most = _bounds(kind, 0, owners)
     if len(ours) > most:
         yield f"I1 {len(ours)} objects of {kind} where {most} at most should be"
@@ -169,75 +169,79 @@ def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
         expected = [KINDS[kind].expected(result, part) for result in owner.results]
         return min(expected), max(expected)
     gone = any(reply.code in UNDECIDED for reply in owner.replies)
-    return (0, 0) if owner.refused and not gone else (0, 1)
+    return (0, 0) if owner.rejected and not gone else (0, 1)
 
 
-def _owned(kind: str, made: Sequence[Made], ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+def _owned(
+    kind: str, created: Sequence[CreatedObject], ours: Sequence[CreatedObject], owners: Sequence[Owner]
+) -> Iterator[str]:
     """Whether every answer tells of an object that is there, ours, and nobody else's."""
     seen: Counter[str] = Counter()
     for owner in owners:
-        for part, told in enumerate(KINDS[kind].told(owner.results[0]) if owner.results else ()):
-            if told is None:
+        for part, returned in enumerate(KINDS[kind].returned_ids(owner.results[0]) if owner.results else ()):
+            if returned is None:
                 continue
-            seen[told] += 1
-            if told in {one.id for one in made if one.part == part} - {one.id for one in ours}:
-                yield f"I2 {owner.name} was told of {kind} {told}, which a colleague made"
-            elif told not in {one.id for one in ours if one.part == part}:
-                yield f"I2 {owner.name} was told of {kind} {told}, which is not what was asked for"
+            seen[returned] += 1
+            if returned in {one.id for one in created if one.part == part} - {one.id for one in ours}:
+                yield f"I2 {owner.name} was told of {kind} {returned}, which a colleague made"
+            elif returned not in {one.id for one in ours if one.part == part}:
+                yield f"I2 {owner.name} was told of {kind} {returned}, which is not what was asked for"
     if KINDS[kind].twins:
-        yield from (f"I2 {kind} {told} was given to {times} callers" for told, times in seen.items() if times > 1)
+        yield from (
+            f"I2 {kind} {returned} was given to {times} callers" for returned, times in seen.items() if times > 1
+        )
 
 
 def _details(reply: Reply) -> str:
-    """What a refusal says about what was done all the same."""
+    """The completed steps that an error reports."""
     return str(reply.body["error"].get("details") or "")
 
 
 def _half_done(history: "History") -> Iterator[str]:
-    """A refusal says what stands of what its call has done."""
-    for asked in history.asked:
-        if asked.reply is None or not 400 <= asked.reply.status < 500 or _details(asked.reply):
+    """An error reports the completed steps of its call."""
+    for call in history.calls:
+        if call.reply is None or not 400 <= call.reply.status < 500 or _details(call.reply):
             continue
-        steps = [sent for sent in history.sent if sent.call == asked.name and sent.changes]
-        done = [sent for sent in steps if sent.told.startswith("2") and sent.method != "DELETE"]
+        steps = [sent for sent in history.sent if sent.call == call.name and sent.changes]
+        done = [sent for sent in steps if sent.outcome.startswith("2") and sent.method != "DELETE"]
         if done and not any(sent.method == "DELETE" for sent in steps):
-            refusal = f"{asked.reply.status} {asked.reply.code}"
-            yield f"I3 {asked.name} was refused with {refusal}, which hides that {done[0].step[:60]} was carried out"
+            error = f"{call.reply.status} {call.reply.code}"
+            yield f"I3 {call.name} was refused with {error}, which hides that {done[0].step[:60]} was carried out"
 
 
 # I4
 
 
 def _runs(history: "History") -> Iterator[str]:
-    for asked in history.asked:
-        reply = asked.reply
-        if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, asked):
+    for call in history.calls:
+        reply = call.reply
+        if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, call):
             continue
         if reply.status == 500:
-            yield f"I4 {asked.name} was answered 500 {reply.code}, as if it were known to have failed"
+            yield f"I4 {call.name} was answered 500 {reply.code}, as if it were known to have failed"
             continue
-        shown = history.runs[reply.run_id]
-        if shown.status != 200:
-            yield f"I4 {asked.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+        response = history.runs[reply.run_id]
+        if response.status != 200:
+            yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run is not in the history"
             continue
-        run = shown.body["data"]
-        told = (
+        run = response.body["data"]
+        answered = (
             (reply.status, reply.body["status"], None) if reply.status == 200 else (reply.status, "error", reply.code)
         )
-        kept = (run["http_status"], run["status"], run["code"])
-        if told != kept:
-            yield f"I4 {asked.name} was answered {told}, but its run says {kept}"
+        stored = (run["http_status"], run["status"], run["code"])
+        if answered != stored:
+            yield f"I4 {call.name} was answered {answered}, but its run says {stored}"
 
 
-def _is_exempt(history: "History", asked: "Asked") -> bool:
+def _is_exempt(history: "History", call: "SimulatedCall") -> bool:
     """Whether storage could not keep the run: its process died before it could, or nothing had begun."""
-    if asked.at < history.restored_at:
+    if call.at < history.restored_at:
         return True
-    if asked.reply is None or asked.reply.status != 503 or asked.reply.code != STORAGE:
+    if call.reply is None or call.reply.status != 503 or call.reply.code != STORAGE:
         return False
-    process = next(process for process in history.processes if process.name == asked.lives[0])
-    sent = any(sent.call == asked.name and sent.changes for sent in history.sent)
-    return process.generation != asked.lives[1] or not sent
+    process = next(process for process in history.processes if process.name == call.lives[0])
+    sent = any(sent.call == call.name and sent.changes for sent in history.sent)
+    return process.generation != call.lives[1] or not sent
 
 
 # I5
@@ -246,12 +250,12 @@ def _is_exempt(history: "History", asked: "Asked") -> bool:
 def left_over(history: "History") -> Iterator[str]:
     """What somebody holds, or is at, by the database."""
     with sqlite3.connect(f"file:{history.storage.path}?mode=ro", uri=True) as connection:
-        held = connection.execute("SELECT idempotency_key FROM claims WHERE state = 'held'").fetchall()
+        claims = connection.execute("SELECT idempotency_key FROM claims WHERE state = 'held'").fetchall()
         running = connection.execute(
             "SELECT operation FROM runs WHERE status = 'running' AND operation <> 'observe_events'"
         ).fetchall()
     connection.close()
-    yield from (f"I5 the claim of {key} is still held" for (key,) in held)
+    yield from (f"I5 the claim of {key} is still held" for (key,) in claims)
     yield from (f"I5 a run of {operation} is still running" for (operation,) in running)
 
 
@@ -259,7 +263,9 @@ def left_over(history: "History") -> Iterator[str]:
 
 
 def _sent_twice(history: "History") -> Iterator[str]:
-    unkeyed = {asked.name: asked.write for asked in history.asked if asked.write.key is None}
+    unkeyed = {
+        acknowledged.name: acknowledged.write for acknowledged in history.calls if acknowledged.write.key is None
+    }
     steps = Counter(
         (sent.call, sent.step)
         for sent in history.sent
@@ -275,23 +281,23 @@ def _sent_twice(history: "History") -> Iterator[str]:
 
 def is_overtaken(history: "History", kind: str, content: str) -> bool:
     """Whether somebody else asked for another change of the same object."""
-    calls = (asked.write for asked in history.asked if asked.write.kind == kind)
+    calls = (call.write for call in history.calls if call.write.kind == kind)
     return len({write.content for write in calls if target_of(write.content) == target_of(content)} | {content}) > 1
 
 
 def undone(history: "History") -> Iterator[str]:
     """A change in doubt is not sent again over a later one that was acknowledged."""
-    calls = {asked.name: asked.write for asked in history.asked}
-    for asked in history.asked:
-        pattern = KINDS[asked.write.kind].overwriting
-        if not pattern or asked.reply is None or asked.reply.status != 200:
+    calls = {later.name: later.write for later in history.calls}
+    for later in history.calls:
+        pattern = KINDS[later.write.kind].overwriting
+        if not pattern or later.reply is None or later.reply.status != 200:
             continue
-        for call, first, again in _resent(history, calls, asked.write, pattern):
+        for call, first, again in _resent(history, calls, later.write, pattern):
             # Without a request of its own it was told the result of an earlier call under its key.
-            its_own = [one.at for one in history.sent if one.call == asked.name and _changes(one, pattern)]
-            overtaken = its_own and first < min(its_own) and asked.answered_at < again
-            if overtaken and not _is_lost(history, first, asked.answered_at, again):
-                yield f"I9 {call} sent a change again over that of {asked.name}, which was acknowledged before"
+            its_own = [one.at for one in history.sent if one.call == later.name and _changes(one, pattern)]
+            overtaken = its_own and first < min(its_own) and later.answered_at < again
+            if overtaken and not _is_lost(history, first, later.answered_at, again):
+                yield f"I9 {call} sent a change again over that of {later.name}, which was acknowledged before"
 
 
 def _is_lost(history: "History", first: float, acknowledged: float, again: float) -> bool:
@@ -331,13 +337,13 @@ def _throttled(history: "History") -> Iterator[str]:
     lone = story.processes == 1 and not any(isinstance(item, Crash) for item in story.items)
     if not story.limits or not lone or any(process.generation > 1 for process in history.processes):
         return
-    delayed = {sent.room for sent in history.sent if sent.is_delayed}
-    for room, emulator in history.world.vendors.emulators.items():
-        if room in delayed:
+    delayed = {sent.connector for sent in history.sent if sent.is_delayed}
+    for connector, emulator in history.world.vendors.emulators.items():
+        if connector in delayed:
             continue
-        refused = [one for one in emulator.context.request_log if one.status == 429]
-        if refused:
-            yield f"I7 {room} refused {len(refused)} requests as too many"
+        throttled = [one for one in emulator.context.request_log if one.status == 429]
+        if throttled:
+            yield f"I7 {connector} refused {len(throttled)} requests as too many"
 
 
 # I8
@@ -346,37 +352,37 @@ def _throttled(history: "History") -> Iterator[str]:
 def feeds(history: "History") -> Iterator[str]:
     if not history.story.watch:
         return
-    wanted: dict[str, list[str]] = {"notes": [], "chat": []}
+    expected: dict[str, list[str]] = {"notes": [], "chat": []}
     for item in sorted((one for one in history.story.items if isinstance(one, ByHand)), key=lambda one: one.at):
         if item.at >= 0 and item.kind in {"notes.create_page", "chat.post_message"}:
-            wanted[KINDS[item.kind].room].append(item.content)
-    for room, contents in wanted.items():
-        told = _in_order(room, history, contents)
-        if told != contents:
-            yield f"I8 {room} events tell of {told} where {contents} happened"
+            expected[KINDS[item.kind].connector].append(item.content)
+    for connector, contents in expected.items():
+        reported = _in_order(connector, history, contents)
+        if reported != contents:
+            yield f"I8 {connector} events tell of {reported} where {contents} happened"
 
 
-def _in_order(room: str, history: "History", contents: Sequence[str]) -> list[str]:
+def _in_order(connector: str, history: "History", contents: Sequence[str]) -> list[str]:
     """What is told of *contents*; in their order, where the application does not tell which came first."""
-    told: list[tuple[str, object]] = []
-    for event in history.feeds.get(room, []):
-        content = content_of(room, event, history.world)
+    reported: list[tuple[str, object]] = []
+    for event in history.feeds.get(connector, []):
+        content = content_of(connector, event, history.world)
         if content is not None and content in contents:
-            told.append((content, _tie(room, event, history.world)))
-    ties = groupby(told, key=lambda one: one[1])
+            reported.append((content, _tie(connector, event, history.world)))
+    ties = groupby(reported, key=lambda one: one[1])
     return [content for _, tie in ties for content in sorted((one[0] for one in tie), key=contents.index)]
 
 
-def _tie(room: str, event: Mapping[str, Any], world: World) -> object:
+def _tie(connector: str, event: Mapping[str, Any], world: World) -> object:
     """What is the same for events of which nobody can tell which came first: notes tells minutes only."""
-    if room == "chat":
+    if connector == "chat":
         return event["event_id"]
     return event["observed_at"], world.emulator("notes").workspace.pages[event["page_id"]].created_at // 60
 
 
-def content_of(room: str, event: Mapping[str, Any], world: World) -> str | None:
+def content_of(connector: str, event: Mapping[str, Any], world: World) -> str | None:
     """The content of the object that a colleague made, if an event is about the making of one."""
-    if room == "chat":
+    if connector == "chat":
         bot = world.emulator("chat").workspace.team
         is_ours = event["author"] in {bot.bot_id, bot.bot_user_id}
         return None if is_ours or event["type"] != "message.posted" else str(event["text"])

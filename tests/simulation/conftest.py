@@ -1,4 +1,4 @@
-"""Where histories happen."""
+"""The fixtures of histories."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from simulation.workers import Stage
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    """Tells what becomes of a story."""
+    """Runs a story and returns its outcome."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv(HASH_SEED, "0")
         with workers.stage() as opened:

@@ -1,4 +1,4 @@
-"""A history: a story as it happens to the real gateway and the stand-ins, and what is true afterwards."""
+"""A history: a story as it happens to the real gateway and the emulators, and what is true afterwards."""
 
 import asyncio
 import contextvars
@@ -27,7 +27,7 @@ from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
-from simulation.forms import FORMS, request
+from simulation.key_forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
 from simulation.process import BROKEN, Process, Reply, settings, steady_time
 from simulation.storage import Storage, copied
@@ -51,7 +51,7 @@ from workspace_sandbox import EMULATORS
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
 BEGIN = 700.0
-"""When the processes are started; before, only people have done something."""
+"""The time at which the processes are started; before, only people have done something."""
 
 QUIET_SECONDS = 61.0
 REPEAT_SECONDS = 4.0
@@ -59,7 +59,7 @@ BOUND_SECONDS = 600.0
 """Within which a caller who keeps repeating gets an answer, once faults have stopped."""
 
 OWED_SECONDS = 5.0
-"""How long a process that wakes up may take to write what it owes: twice the time between two tries, and more."""
+"""The time that a resumed process may take to write what it owes: twice the time between two tries, and more."""
 
 LONG_SECONDS = 12.0
 """A wait at least this long may be spent with the processes stopped."""
@@ -73,9 +73,15 @@ WARM = Story(
             Write(number, kind, f"Warm {number}", f"warm-{number}", number % 2, form=FORMS[number % len(FORMS)])
             for number, kind in enumerate(KINDS)
         ),
-        *(Network(3 * number, Trouble(told, 1.0)) for number, told in enumerate(("cut", "502", "silence", "garbage"))),
-        *(Network(3 * number + 1, Trouble(told)) for number, told in enumerate(("cut", "502", "refusal", "failure"))),
-        *(Rewire(5.0, room, 1, "learned") for room in EMULATORS),
+        *(
+            Network(3 * number, Trouble(response, 1.0))
+            for number, response in enumerate(("cut", "502", "silence", "garbage"))
+        ),
+        *(
+            Network(3 * number + 1, Trouble(response))
+            for number, response in enumerate(("cut", "502", "refusal", "failure"))
+        ),
+        *(Rewire(5.0, connector, 1, "learned") for connector in EMULATORS),
         Disk(3.0, "refused", 1),
     ),
     processes=2,
@@ -89,7 +95,7 @@ NUMBERS = count()
 
 @dataclass
 class Installation:
-    """What every history begins with: the stand-ins as seeded, and a database with a workspace and connections."""
+    """What every history begins with: the emulators as seeded, and a database with a workspace and connections."""
 
     vendors: Vendors
     template: Path
@@ -98,7 +104,7 @@ class Installation:
 
 
 @dataclass
-class Asked:
+class SimulatedCall:
     """One call of a caller, and its answer."""
 
     name: str
@@ -112,12 +118,12 @@ class Asked:
 
 @dataclass
 class History:
-    """What happened."""
+    """The events of a run."""
 
     story: Story
     world: World
     storage: Storage
-    asked: list[Asked] = field(default_factory=list)
+    calls: list[SimulatedCall] = field(default_factory=list)
     processes: list[Process] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     runs: dict[str, Reply] = field(default_factory=dict)
@@ -126,7 +132,7 @@ class History:
     healed_at: float = 0.0
     restored_at: float = 0.0
     sent: Sequence[Sent] = ()
-    """The requests to third parties, in order."""
+    """The requests to vendors, in order."""
 
     def note(self, *what: object) -> None:
         """Add to the timeline."""
@@ -219,7 +225,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)
     try:
-        simulate(SimulationRun(installation, history).tell(tidy=tidy))
+        simulate(SimulationRun(installation, history).play(tidy=tidy))
         broken = verdict(history)
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
@@ -248,7 +254,7 @@ class SimulationRun:
         self._resting: asyncio.Lock = asyncio.Lock()
         self._calls = 0
 
-    async def tell(self, *, tidy: bool) -> None:
+    async def play(self, *, tidy: bool) -> None:
         """From the beginning to the end."""
         identifiers._ulid_generator = SeededMint(Random(f"{self.story.seed} mints"))
         self.vendors.random = Random(f"{self.story.seed} travels")
@@ -285,8 +291,10 @@ class SimulationRun:
         loop.set_time(BEGIN - 10)
 
     async def _start(self) -> None:
-        made = environment(self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch)
-        read = settings(made)
+        variables = environment(
+            self.vendors, self.history.storage.path, limits=self.story.limits, watch=self.story.watch
+        )
+        read = settings(variables)
         for number in range(self.story.processes):
             process = Process(
                 f"process {number}",
@@ -310,8 +318,8 @@ class SimulationRun:
         self.vendors.healthy = False
         for item in self.story.items:
             if not isinstance(item, Network) and not (isinstance(item, ByHand) and item.at < -5):
-                kept = self.crashes if isinstance(item, Crash) else self.tasks
-                kept.append(asyncio.create_task(self._at(item)))
+                running = self.crashes if isinstance(item, Crash) else self.tasks
+                running.append(asyncio.create_task(self._at(item)))
         if self.story.restore:
             self.tasks.append(asyncio.create_task(self._save(self.story.restore)))
         last = max((getattr(item, "at", 0.0) for item in self.story.items), default=0.0)
@@ -390,11 +398,11 @@ class SimulationRun:
         self.history.note(str(item)[9:])
         match item.what:
             case "away":
-                storage.away_until = now + item.amount
+                storage.unavailable_until = now + item.amount
             case "slow":
                 storage.slow_until, storage.slow_seconds = now + item.amount, 0.7
             case "refused":
-                storage.refuse = int(item.amount)
+                storage.fail_commits = int(item.amount)
             case "unacknowledged":
                 storage.unacknowledge = int(item.amount)
 
@@ -421,38 +429,38 @@ class SimulationRun:
         self._calls += 1
         process = self.history.processes[number % self.story.processes]
         now = asyncio.get_running_loop().time()
-        asked = Asked(f"call {self._calls}", write, at=now, lives=(process.name, process.generation))
-        self.history.asked.append(asked)
-        CALL.set(asked.name)
+        call = SimulatedCall(f"call {self._calls}", write, at=now, lives=(process.name, process.generation))
+        self.history.calls.append(call)
+        CALL.set(call.name)
         method, path, body = KINDS[write.kind].request(self.world, write.content)
-        room = KINDS[write.kind].room
+        connector = KINDS[write.kind].connector
         way = self.installation.ways[write.way]
         bearer = {"authorization": f"Bearer {way.key}"}
         key = f"key {write.key}, {write.form}" if write.key else "no key"
         at = len(self.history.lines)
         self.history.note(
-            asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key}, {WAYS[write.way]})"
+            call.name, "to", process.name, "for", write.kind, repr(write.content), f"({key}, {WAYS[write.way]})"
         )
-        given = {"connection_id": way.connections[room], **body}
-        sent = request(room, (method, path, given), write.key, write.form)
+        params = {"connection_id": way.connections[connector], **body}
+        sent = request(connector, (method, path, params), write.key, write.form)
         calling = process.call(sent.method, sent.path, {**bearer, **sent.headers}, sent.body)
         if leaves_after is None:
-            asked.reply = sent.reply(await calling)
+            call.reply = sent.reply(await calling)
         else:
             try:
                 async with asyncio.timeout(leaves_after):
-                    asked.reply = sent.reply(await calling)
+                    call.reply = sent.reply(await calling)
             except TimeoutError:
-                self.history.note(asked.name, "is left by its caller")
+                self.history.note(call.name, "is left by its caller")
                 return None
-        asked.answered_at = asyncio.get_running_loop().time()
-        told = _told(asked.reply)
-        if write.key and self._said.get(write.key) == told and self.healthy and at == len(self.history.lines) - 1:
+        call.answered_at = asyncio.get_running_loop().time()
+        summary = _summarise(call.reply)
+        if write.key and self._said.get(write.key) == summary and self.healthy and at == len(self.history.lines) - 1:
             self.history.lines.pop()
         else:
-            self.history.note(asked.name, "is answered", told)
-        self._said[write.key or ""] = told
-        return asked.reply
+            self.history.note(call.name, "is answered", summary)
+        self._said[write.key or ""] = summary
+        return call.reply
 
     # Afterwards
 
@@ -535,19 +543,19 @@ class SimulationRun:
         for key in {write.key: write for write in self.story.writes if write.key}.values():
             await self._once_more(key)
         process = self.history.processes[0]
-        for asked in self.history.asked:
-            headers = {"authorization": f"Bearer {self.installation.ways[asked.write.way].key}"}
-            run_id = asked.reply.run_id if asked.reply else None
+        for call in self.history.calls:
+            headers = {"authorization": f"Bearer {self.installation.ways[call.write.way].key}"}
+            run_id = call.reply.run_id if call.reply else None
             if run_id:
                 self.history.runs[run_id] = await process.call("GET", f"/v1/runs/{run_id}", headers)
         if self.story.watch:
             headers = {"authorization": f"Bearer {self.installation.ways[0].key}"}
             await asyncio.sleep(130.0)
-            for room in ("notes", "chat"):
-                connection_id = self.installation.ways[0].connections[room]
-                path = f"/v1/connectors/{room}/events?limit=200&connection_id={connection_id}"
+            for connector in ("notes", "chat"):
+                connection_id = self.installation.ways[0].connections[connector]
+                path = f"/v1/connectors/{connector}/events?limit=200&connection_id={connection_id}"
                 reply = await process.call("GET", path, headers)
-                self.history.feeds[room] = reply.body.get("data") or []
+                self.history.feeds[connector] = reply.body.get("data") or []
 
 
 async def _no_feeds(_: LostPeriod) -> None:
@@ -555,7 +563,7 @@ async def _no_feeds(_: LostPeriod) -> None:
 
 
 def final(reply: Reply) -> bool:
-    """Whether an answer is one that a caller can live with: a result or a definite refusal."""
+    """Whether an answer is one that a caller can live with: a result or a definite error."""
     if reply.status == 200:
         return True
     if reply.code == "outcome_unknown" and not reply.body["error"].get("retry_after"):
@@ -564,7 +572,7 @@ def final(reply: Reply) -> bool:
     return 400 <= reply.status < 500 and reply.status != 429 and reply.code != IN_PROGRESS
 
 
-def _told(reply: Reply) -> str:
+def _summarise(reply: Reply) -> str:
     """An answer, in a line of the timeline."""
     if reply.status == 0:
         return "by nothing: the connection broke"
@@ -576,12 +584,14 @@ def _told(reply: Reply) -> str:
 
 
 def timeline(history: History) -> list[str]:
-    """Everything in order, requests to third parties and storage's failures included."""
+    """Everything in order, requests to vendors and storage's failures included."""
     lines = [*history.lines]
     for sent in history.sent:
         if sent.at >= history.began and (sent.changes or sent.trouble):
-            told = f"{sent.told}" + ("" if str(sent.status) == sent.told else f" (it answered {sent.status})")
+            outcome = f"{sent.outcome}" + ("" if str(sent.status) == sent.outcome else f" (it answered {sent.status})")
             at = f"{sent.at - history.began:8.3f}"
-            lines.append(f"{at}     {sent.process}, {sent.call}: {sent.room} {sent.method} {sent.path} -> {told}")
+            lines.append(
+                f"{at}     {sent.process}, {sent.call}: {sent.connector} {sent.method} {sent.path} -> {outcome}"
+            )
     lines += [f"{at - history.began:8.3f}     storage: {what}" for at, what in history.storage.log]
     return sorted(lines, key=lambda line: float(line[:8]))

@@ -29,7 +29,7 @@ class Host(Protocol):
 
 
 HOST: contextvars.ContextVar[Host | None] = contextvars.ContextVar("HOST", default=None)
-"""The process that the running code belongs to; none for callers, third parties and the history itself."""
+"""The process that the running code belongs to; none for callers, vendors and the history itself."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
@@ -48,13 +48,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
         self._numbers = count()
         self._now = 0.0
-        self.faults: list[BaseException] = []
+        self.errors: list[BaseException] = []
         """What went wrong with the simulation itself."""
 
     def blame(self, task: asyncio.Task[Any]) -> None:
         """Note how *task*, which is no part of what is tried here, has failed."""
-        if not task.cancelled() and (fault := task.exception()):
-            self.faults.append(fault)
+        if not task.cancelled() and (error := task.exception()):
+            self.errors.append(error)
 
     def time(self) -> float:
         """Seconds since the history began, steady for everybody."""
@@ -157,8 +157,8 @@ def simulate(main: Coroutine[Any, Any, T]) -> T:
     loop.set_exception_handler(lambda *_: None)
     try:
         result = loop.run_until_complete(main)
-        if loop.faults:
-            raise loop.faults[0]
+        if loop.errors:
+            raise loop.errors[0]
         return result
     finally:
         for task in asyncio.all_tasks(loop):

@@ -57,7 +57,7 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The code of a refusal."""
+        """The code of an error."""
         return str(self.body["error"]["code"]) if self.status >= 400 else ""
 
     @property
@@ -71,7 +71,7 @@ class Reply:
         return self.body.get("run_id") if self.status else None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """It in one or two words."""
         return {0: "cut", 200: "200"}.get(self.status, f"{self.status} {self.code}")
 
@@ -99,14 +99,14 @@ class Process:
     generation: int = 0
 
     def __post_init__(self) -> None:
-        self._held: list[asyncio.Handle] = []
+        self._paused: list[asyncio.Handle] = []
         self.died: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when it was killed."""
 
     async def start(self) -> None:
         """Start, as the command does; it takes calls on return."""
         self.generation += 1
-        self.alive, self.frozen, self._held = True, False, []
+        self.alive, self.frozen, self._paused = True, False, []
         host = Incarnation(self)
         self.died = asyncio.get_running_loop().create_future()
         self._context = contextvars.copy_context()
@@ -160,8 +160,8 @@ class Process:
         if self.alive and self.frozen and generation == self.generation:
             self.frozen = False
             self.note("wakes", self.name)
-            held, self._held = self._held, []
-            for handle in held:
+            paused, self._paused = self._paused, []
+            for handle in paused:
                 simulated_loop()._ready.append(handle)
 
     def move(self) -> None:
@@ -216,12 +216,12 @@ class Process:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 80),
         }
-        asked = [{"type": "http.request", "body": content, "more_body": False}]
+        messages = [{"type": "http.request", "body": content, "more_body": False}]
         answered: list[Any] = []
 
         async def receive() -> Any:
-            if asked:
-                return asked.pop()
+            if messages:
+                return messages.pop()
             return await asyncio.get_running_loop().create_future()
 
         async def send(message: Any) -> None:
@@ -251,7 +251,7 @@ class Incarnation:
         if not process.alive or process.generation != self._generation:
             return False
         if process.frozen:
-            process._held.append(handle)
+            process._paused.append(handle)
             return False
         return True
 
@@ -271,23 +271,23 @@ class Incarnation:
         if not self.move() or done.cancelled():
             return
         try:
-            result, fault = function(*arguments), None
+            result, error = function(*arguments), None
         except Exception as raised:  # noqa: BLE001  # whoever waits for the work gets it
-            result, fault = None, raised
+            result, error = None, raised
         if self.move():
-            later(self._lag(), _settle, done, result, fault)
+            later(self._lag(), _settle, done, result, error)
 
     def _lag(self) -> float:
         return self.process.random.random() * LONGEST_WORK_SECONDS
 
 
-def _settle(done: asyncio.Future[Any], result: Any, fault: BaseException | None) -> None:
+def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
     if done.done():
         return
-    if fault is None:
+    if error is None:
         done.set_result(result)
     else:
-        done.set_exception(fault)
+        done.set_exception(error)
 
 
 def settings(environment: Mapping[str, str]) -> Settings:

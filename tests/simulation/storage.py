@@ -12,24 +12,24 @@ from sqlalchemy import event
 from connector_gateway.storage.sql.database import Database
 from simulation.loop import HOST
 
-AWAY = "the database is away"
-REFUSED = "the commit was refused"
+UNAVAILABLE = "the database is away"
+COMMIT_FAILED = "the commit was refused"
 UNACKNOWLEDGED = "the connection broke during the commit"
 
 
 @dataclass
 class Storage:
-    """What goes wrong with one database, for everybody who uses it."""
+    """The failures of one database, for everybody who uses it."""
 
     path: Path
-    away_until: float = 0.0
+    unavailable_until: float = 0.0
     slow_until: float = 0.0
     slow_seconds: float = 0.0
-    refuse: int = 0
-    """How many of the next commits are refused."""
+    fail_commits: int = 0
+    """The number of next commits that fail."""
 
     unacknowledge: int = 0
-    """How many of the next commits are made, but seem to fail."""
+    """The number of next commits that succeed but seem to fail."""
 
     log: list[tuple[float, str]] = field(default_factory=list)
 
@@ -39,26 +39,26 @@ class Storage:
 
     def heal(self) -> None:
         """From now on nothing goes wrong."""
-        self.away_until = self.slow_until = 0.0
-        self.refuse = self.unacknowledge = 0
+        self.unavailable_until = self.slow_until = 0.0
+        self.fail_commits = self.unacknowledge = 0
 
     def delay(self) -> float:
-        """How long the next piece of work waits for its turn."""
+        """The time that the next piece of work waits."""
         return self.slow_seconds if _now() < self.slow_until else 0.0
 
     def reached(self) -> None:
         """Raise while the database is away."""
-        if _now() < self.away_until:
-            self.log.append((_now(), AWAY))
-            raise sqlite3.OperationalError(AWAY)
+        if _now() < self.unavailable_until:
+            self.log.append((_now(), UNAVAILABLE))
+            raise sqlite3.OperationalError(UNAVAILABLE)
 
     def commits(self) -> None:
-        """Raise if this commit is refused."""
+        """Raise if this commit is rejected."""
         self.reached()
-        if self.refuse > 0:
-            self.refuse -= 1
-            self.log.append((_now(), REFUSED))
-            raise sqlite3.OperationalError(REFUSED)
+        if self.fail_commits > 0:
+            self.fail_commits -= 1
+            self.log.append((_now(), COMMIT_FAILED))
+            raise sqlite3.OperationalError(COMMIT_FAILED)
 
     def committed(self) -> None:
         """Raise if nobody is told of this commit."""
@@ -104,7 +104,7 @@ class FaultyConnection(sqlite3.Connection):
 
 
 COMPILED: dict[str, Any] = {}
-"""The first engine's dialect and compiled statements: all others use them too, or each history would compile anew."""
+"""The first engine's dialect and compiled statements: all others use them too, or each history would compile again."""
 
 
 def attach(database: Database, storage: Storage) -> None:

@@ -6,17 +6,17 @@ from random import Random
 from typing import Literal
 
 from simulation.accounts import WAYS, Rewire, overwrites, rewired, spread
-from simulation.forms import FORMS, Form
+from simulation.key_forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 
 TIMEOUT_SECONDS = 12.0
 SETTLE_SECONDS = 30.0
-"""How long a request may be carried out; less than in production, so that a story takes less time."""
+"""The latest execution of a request; less than in production, so that a story takes less time."""
 
 LATEST_SECONDS = 27.0
-"""How long after its sending a request is carried out at the latest, and found by a search."""
-"""How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
+"""The time after which a sent request is executed at the latest, and found by a search."""
+"""The gateway's timeout for a response: less than usual, so that histories are shorter."""
 
 RESTORED = 0.2
 """The part of stories with a restore, of those that can have one."""
@@ -62,7 +62,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Network:
-    """Trouble with one request to a third party: the *number*-th step, or the *number*-th reading request."""
+    """Trouble with one request to a vendor: the *number*-th step, or the *number*-th reading request."""
 
     number: int
     trouble: Trouble
@@ -72,7 +72,8 @@ class Network:
         what = "reading request" if self.reading else "step"
         done = self.trouble.done_after
         end = "is never carried out" if done is None else f"is carried out {done:.2f} s after its sending"
-        return f"         {what} {self.number} {end}; told after {self.trouble.told_after:.2f} s: {self.trouble.told}"
+        after = f"{self.trouble.response_after:.2f} s"
+        return f"         {what} {self.number} {end}; answered after {after}: {self.trouble.response}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Freeze:
 
 @dataclass(frozen=True)
 class SetClock:
-    """The wall clock of a process is set; that of the third parties (-1) goes wrong all the time."""
+    """The wall clock of a process is set; that of the vendors (-1) goes wrong all the time."""
 
     at: float
     process: int
@@ -186,7 +187,7 @@ def story(seed: int, processes: int | None = None) -> Story:
     writes += list(overwrites(random, writes))
     # First, so that of two troubles with one step the other counts. Drawn apart, so that older seeds keep the rest.
     statuses = _statuses(Random(f"{seed} statuses"))
-    items = [*statuses, *writes, *_colleagues(random, writes), *_faults(random, writes, count)]
+    items = [*statuses, *writes, *_colleagues(random, writes), *_draw_failures(random, writes, count)]
     items += rewired(random, writes)
     # By chances of their own, so that all else is as it was before there were forms and restores.
     items = _formed(Random(f"{seed} forms"), items)
@@ -250,13 +251,15 @@ def _writes(random: Random, processes: int) -> list[Write]:
 
 
 def _repeats(random: Random, first: Write, processes: int) -> list[Write]:
-    made = []
+    repeats = []
     if random.random() < 0.3:
         later = _near(random, first.at)
-        made.append(replace(first, at=later, process=random.randrange(processes), leaves_after=None))
+        repeats.append(replace(first, at=later, process=random.randrange(processes), leaves_after=None))
     if KINDS[first.kind].twins and "vague" not in first.kind and random.random() < 0.12:
-        made.append(replace(first, at=_near(random, first.at), content=f"{first.content} changed", leaves_after=None))
-    return made
+        repeats.append(
+            replace(first, at=_near(random, first.at), content=f"{first.content} changed", leaves_after=None)
+        )
+    return repeats
 
 
 def _near(random: Random, at: float) -> float:
@@ -265,16 +268,16 @@ def _near(random: Random, at: float) -> float:
 
 
 def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
-    made = []
+    items = []
     for write in writes:
         kind = KINDS[write.kind]
         if by_hand(kind) and random.random() < 0.15:
-            at = write.at + random.uniform(-3, 10) if kind.colleague_told_apart else WELL_BEFORE
-            made.append(ByHand(at, write.kind, write.content))
-    return made
+            at = write.at + random.uniform(-3, 10) if kind.colleague_distinguishable else WELL_BEFORE
+            items.append(ByHand(at, write.kind, write.content))
+    return items
 
 
-def _faults(random: Random, writes: Sequence[Write], processes: int) -> list[Item]:
+def _draw_failures(random: Random, writes: Sequence[Write], processes: int) -> list[Item]:
     makers: Sequence[Callable[[Random, Sequence[Write], int], Item]] = (
         _network,
         _network,
@@ -291,29 +294,29 @@ def _faults(random: Random, writes: Sequence[Write], processes: int) -> list[Ite
 
 def _network(random: Random, _: Sequence[Write], __: int) -> Item:
     if random.random() < 0.15:
-        told = random.choice(("silence", "cut", "502", "failure", "garbage"))
-        return Network(random.randrange(12), Trouble(told, 0.1 if told == "garbage" else None), reading=True)
+        response = random.choice(("silence", "cut", "502", "failure", "garbage"))
+        return Network(random.randrange(12), Trouble(response, 0.1 if response == "garbage" else None), reading=True)
     return Network(random.choice((0, 0, 0, 1, 1, 2, 3)), trouble(random))
 
 
 def trouble(random: Random) -> Trouble:
     """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
-    told = random.choice(
+    response = random.choice(
         ("silence", "silence", "cut", "cut", "502", "503", "504", "failure", "refusal", "garbage", "odd", "refused")
     )
     late = random.choice((random.uniform(0.05, 3), random.uniform(3, 11), random.uniform(11, LATEST_SECONDS)))
     done = random.choice((None, 0.05, late))
-    match told:
+    match response:
         case "refused" | "refusal":
-            return Trouble(told)
+            return Trouble(response)
         case "failure":
-            return Trouble(told, random.choice((None, 0.05)), 0.2)
+            return Trouble(response, random.choice((None, 0.05)), 0.2)
         case "garbage" | "odd":
-            return Trouble(told, 0.05, 0.2)
+            return Trouble(response, 0.05, 0.2)
         case "silence":
-            return Trouble(told, late if done == 0.05 and random.random() < 0.3 else done)
+            return Trouble(response, late if done == 0.05 and random.random() < 0.3 else done)
         case _:
-            return Trouble(told, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
+            return Trouble(response, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
 
 
 def _statuses(random: Random) -> list[Network]:
@@ -323,8 +326,8 @@ def _statuses(random: Random) -> list[Network]:
 
 
 def _unexpected(random: Random) -> Trouble:
-    told = Unexpected(random.randrange(100, 600), random.choice(list(SHAPES)))
-    return Trouble(told, random.choice((None, 0.05, random.uniform(0.05, LATEST_SECONDS))), random.uniform(0.1, 5))
+    response = Unexpected(random.randrange(100, 600), random.choice(list(SHAPES)))
+    return Trouble(response, random.choice((None, 0.05, random.uniform(0.05, LATEST_SECONDS))), random.uniform(0.1, 5))
 
 
 def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:

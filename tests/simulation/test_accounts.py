@@ -29,7 +29,7 @@ PAIRS = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 3), (2, 3)]
 
 
 def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
-    """What is broken after these things have happened."""
+    """The promises that are broken after these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=False))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
@@ -37,10 +37,10 @@ def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
 @pytest.mark.parametrize("kind", CREATED)
-def test_an_equal_object_of_another_connection_is_not_taken(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
+def test_an_equal_object_of_another_connection_is_not_adopted(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
     mine, theirs = pair
 
-    found = broken(
+    violations = broken(
         stage,
         LOST,
         Write(0, kind, "Content", "mine", way=mine),
@@ -48,17 +48,15 @@ def test_an_equal_object_of_another_connection_is_not_taken(stage: Stage, kind: 
         Write(50, kind, "Content", "mine", way=mine),
     )
 
-    assert [] == found
+    assert [] == violations
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
-def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connection(
-    stage: Stage, pair: tuple[int, int]
-) -> None:
+def test_an_unfinished_checklist_is_not_adopted_through_another_connection(stage: Stage, pair: tuple[int, int]) -> None:
     mine, theirs = pair
     kind = "boards.attach_checklist"
 
-    found = broken(
+    violations = broken(
         stage,
         Network(3, Trouble("cut")),
         Write(0, kind, "Content", "mine", way=mine),
@@ -67,22 +65,22 @@ def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connec
         Write(60, kind, "Content", "mine", way=mine),
     )
 
-    assert [] == found
+    assert [] == violations
 
 
 @requirement("writes-3")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} and {WAYS[pair[1]]}")
-def test_two_connections_make_one_company(stage: Stage, pair: tuple[int, int]) -> None:
+def test_two_connections_create_one_company(stage: Stage, pair: tuple[int, int]) -> None:
     kind = "crm.create_or_update_contact"
 
-    found = broken(
+    violations = broken(
         stage,
-        Network(0, Trouble("answer", done_after=4.0, told_after=4.1)),
+        Network(0, Trouble("answer", done_after=4.0, response_after=4.1)),
         Write(0, kind, "Content", "mine", way=pair[0]),
         Write(1, kind, "Content", "theirs", way=pair[1]),
     )
 
-    assert [] == found
+    assert [] == violations
 
 
 @pytest.mark.parametrize("lost", [DONE, LOST], ids=["done", "lost"])
@@ -93,7 +91,7 @@ def test_a_change_in_doubt_is_not_sent_over_a_later_one(
 ) -> None:
     number = {"mail.change_message_labels": 1, "crm.create_or_update_contact": 1}.get(kind, 0)
 
-    found = broken(
+    violations = broken(
         stage,
         Network(number, lost.trouble),
         Write(0, kind, "Content", "mine", way=pair[0], leaves_after=1),
@@ -101,34 +99,34 @@ def test_a_change_in_doubt_is_not_sent_over_a_later_one(
         Write(50, kind, "Content", "mine", way=pair[0]),
     )
 
-    assert [] == found
+    assert [] == violations
 
 
 @pytest.mark.parametrize("what", ["learned", "forgotten", "other", "removed"])
 @pytest.mark.parametrize("kind", CREATED)
-def test_objects_keep_their_owner_whatever_becomes_of_its_connection(stage: Stage, kind: str, what: str) -> None:
-    found = broken(
+def test_objects_retain_their_owner_after_connection_changes(stage: Stage, kind: str, what: str) -> None:
+    violations = broken(
         stage,
         LOST,
         Write(0, kind, "Content", "mine", way=1),
         Write(14, kind, "Content", "theirs", way=2),
-        Rewire(15, KINDS[kind].room, 2, what),  # type: ignore[arg-type]  # each of its values
+        Rewire(15, KINDS[kind].connector, 2, what),  # type: ignore[arg-type]  # each of its values
         Write(50, kind, "Content", "mine", way=1),
     )
 
-    assert [] == found
+    assert [] == violations
 
 
 @pytest.mark.parametrize("kind", CREATED)
-def test_a_doubt_in_one_account_is_not_settled_in_another(stage: Stage, kind: str) -> None:
+def test_a_write_in_doubt_is_not_settled_in_another_account(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=20.0))
 
-    found = broken(
+    violations = broken(
         stage,
         late,
         Write(0, kind, "Content", "mine", way=1),
-        Rewire(13, KINDS[kind].room, 1, "other"),
+        Rewire(13, KINDS[kind].connector, 1, "other"),
         Write(50, kind, "Content", "mine", way=1),
     )
 
-    assert [] == found
+    assert [] == violations

@@ -32,19 +32,19 @@ BROKE = {
 
 
 @pytest.fixture(scope="module")
-def told() -> CompletedProcess[str]:
-    """What became of all of them, which one process lets happen."""
+def result() -> CompletedProcess[str]:
+    """The outcome of all of them, which one process lets happen."""
     named = [f"--seed={seed}" for seed in BROKE]
     command = [sys.executable, "-m", "simulation", *named, "--seeds", str(HISTORIES), "--processes", "1", "2"]
     return run(command, cwd=TESTS, capture_output=True, text=True, check=False)
 
 
-def test_the_promise_about_writes_holds_whatever_fails(told: CompletedProcess[str]) -> None:
-    assert 0 == told.returncode, told.stdout
-    assert f"{len(BROKE) + 2 * HISTORIES} histories in " in told.stdout
+def test_writes_hold_their_promise_under_random_failures(result: CompletedProcess[str]) -> None:
+    assert 0 == result.returncode, result.stdout
+    assert f"{len(BROKE) + 2 * HISTORIES} histories in " in result.stdout
 
 
 @pytest.mark.parametrize("seed", BROKE, ids=BROKE.get)
-def test_what_once_broke_a_promise_does_so_no_more(told: CompletedProcess[str], seed: int) -> None:
-    assert f"{len(BROKE) + 2 * HISTORIES} histories in " in told.stdout
-    assert f"seed {seed}:" not in told.stdout
+def test_seeds_that_once_broke_a_promise_pass(result: CompletedProcess[str], seed: int) -> None:
+    assert f"{len(BROKE) + 2 * HISTORIES} histories in " in result.stdout
+    assert f"seed {seed}:" not in result.stdout

@@ -14,7 +14,7 @@ from simulation.writes import KINDS
 
 TESTS = Path(__file__).parent.parent
 SEEDS = (7, 23, 101)
-TELL = f"""
+PRINT_LINES = f"""
 import json, shutil
 from simulation.history import install
 from simulation.story import story
@@ -27,38 +27,38 @@ print(json.dumps(told))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_faults_every_write_keeps_the_promise(stage: Stage, kind: str) -> None:
-    asked = Write(0.5, kind, "Content", "key")
-    outcome = stage(Story(1, (asked, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
+def test_every_write_keeps_its_promise_without_failures(stage: Stage, kind: str) -> None:
+    write = Write(0.5, kind, "Content", "key")
+    outcome = stage(Story(1, (write, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
 
     assert [] == list(outcome.broken)
     assert any("is answered 200" in line for line in outcome.lines)
 
 
-def told_anew() -> list[list[str]]:
+def lines_in_new_process() -> list[list[str]]:
     """Three histories, told by a new interpreter."""
     environment = {"PYTHONPATH": str(TESTS), HASH_SEED: "0"}
-    ran = subprocess.run([sys.executable, "-c", TELL], env=environment, capture_output=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", PRINT_LINES], env=environment, capture_output=True, check=True)
     lines: list[list[str]] = json.loads(ran.stdout)
     return lines
 
 
-def test_a_seed_gives_the_same_history_again(stage: Stage) -> None:
-    told = [list(stage(story(seed)).lines) for seed in SEEDS]
+def test_a_seed_reproduces_its_history(stage: Stage) -> None:
+    lines = [list(stage(story(seed)).lines) for seed in SEEDS]
 
-    assert told == told_anew()
-    assert all(told)
+    assert lines == lines_in_new_process()
+    assert all(lines)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_what_colleagues_make_is_seen_once_and_in_order(stage: Stage, processes: int) -> None:
+def test_objects_of_colleagues_are_observed_once_and_in_order(stage: Stage, processes: int) -> None:
     by_hand = [
         ByHand(2.0, "notes.create_page", "First"),
         ByHand(3.0, "chat.post_message", "Second"),
         ByHand(4.0, "chat.post_message", "Third"),
     ]
-    asked = Write(1.0, "chat.post_message", "Second", "key")
-    outcome = stage(Story(1, (asked, *by_hand), processes=processes, watch=True))
+    write = Write(1.0, "chat.post_message", "Second", "key")
+    outcome = stage(Story(1, (write, *by_hand), processes=processes, watch=True))
 
     assert [] == list(outcome.broken)
 

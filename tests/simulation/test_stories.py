@@ -2,14 +2,14 @@
 
 import pytest
 
-from simulation.forms import FORMS, Form
+from simulation.key_forms import FORMS, Form
 from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
 from simulation.workers import Stage
 from simulation.writes import KINDS
 
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
-MADE_AT_ONCE = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
+ONE_REQUEST_KINDS = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
 LOST = Trouble("cut")
 """The connection breaks, and the request is never carried out."""
 
@@ -18,14 +18,14 @@ LATE = Trouble("silence", done_after=20.0)
 """No answer in time, though the request was carried out."""
 
 
-def told(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
-    """What is broken after these things have happened."""
+def broken_promises(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
+    """The promises that are broken after these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=sleeps))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
 
-def asked(kind: str, at: float = 0.0, key: str | None = "key", content: str = "Content") -> Write:
+def write(kind: str, at: float = 0.0, key: str | None = "key", content: str = "Content") -> Write:
     """A caller's write."""
     return Write(at, kind, content, key)
 
@@ -38,13 +38,13 @@ def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
 # 1. The first body counts
 
 
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
 def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str) -> None:
-    broken = told(
+    broken = broken_promises(
         stage,
         Network(0, Trouble("cut", done_after=2.0)),
-        asked(kind),
-        asked(kind, at=10, content="Content changed"),
+        write(kind),
+        write(kind, at=10, content="Content changed"),
     )
 
     assert [] == broken
@@ -55,23 +55,23 @@ def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
-def test_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage, kind: str, trouble: Trouble) -> None:
-    broken = told(stage, ByHand(-30, kind, "nothing"), Network(0, trouble), asked(kind, content="nothing"))
+def test_an_older_object_of_a_colleague_is_not_adopted(stage: Stage, kind: str, trouble: Trouble) -> None:
+    broken = broken_promises(stage, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
 
     assert [] == broken
 
 
-def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_adopt_an_older_object_of_a_colleague(stage: Stage) -> None:
     by_hand = ByHand(-30, "crm.create_deal", "Content")
-    broken = told(stage, by_hand, Network(0, LOST), asked("crm.create_deal", key=None))
+    broken = broken_promises(stage, by_hand, Network(0, LOST), write("crm.create_deal", key=None))
 
     assert [] == broken
 
 
-def test_a_page_of_nothing_is_not_an_older_one(stage: Stage) -> None:
-    older = asked("notes.create_vague_page", key="older", content="nothing")
-    newer = asked("notes.create_vague_page", at=20, key="newer", content="nothing")
-    broken = told(stage, older, dies(1, at=10), Network(1, LOST), newer)
+def test_an_empty_page_is_not_matched_with_an_older_one(stage: Stage) -> None:
+    older = write("notes.create_vague_page", key="older", content="nothing")
+    newer = write("notes.create_vague_page", at=20, key="newer", content="nothing")
+    broken = broken_promises(stage, older, dies(1, at=10), Network(1, LOST), newer)
 
     assert [] == broken
 
@@ -81,26 +81,26 @@ def test_a_page_of_nothing_is_not_an_older_one(stage: Stage) -> None:
 
 @pytest.mark.parametrize("kind", [*CREATED, "tables.create_vague_record"])
 def test_two_keys_do_not_share_an_object_after_a_restart(stage: Stage, kind: str) -> None:
-    broken = told(
+    broken = broken_promises(
         stage,
         Network(0, LOST),
-        asked(kind, key="first"),
-        asked(kind, at=10, key="second"),
+        write(kind, key="first"),
+        write(kind, at=10, key="second"),
         dies(1, at=20),
-        asked(kind, at=25, key="first"),
+        write(kind, at=25, key="first"),
     )
 
     assert [] == broken
 
 
-def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_finish_a_keyed_write(stage: Stage) -> None:
     kind = "boards.attach_checklist"
-    broken = told(
+    broken = broken_promises(
         stage,
         Network(0, Trouble("silence", done_after=20.0)),
-        asked(kind),
+        write(kind),
         dies(1, at=1),
-        asked(kind, at=20.5, key=None),
+        write(kind, at=20.5, key=None),
         Write(20.8, kind, "Content", "key", process=1),
         processes=2,
     )
@@ -111,38 +111,38 @@ def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(
 # 4. Nothing is sent while the last step may still be carried out
 
 
-def test_blocks_that_come_late_are_not_appended_twice(stage: Stage) -> None:
+def test_late_blocks_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = told(stage, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
+    broken = broken_promises(stage, late, write("notes.create_long_page"), write("notes.create_long_page", at=14))
 
     assert [] == broken
 
 
-def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(stage: Stage) -> None:
+def test_blocks_in_transit_at_a_crash_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
-    broken = told(stage, late, asked("notes.create_long_page"), dies(1, at=1.2))
+    broken = broken_promises(stage, late, write("notes.create_long_page"), dies(1, at=1.2))
 
     assert [] == broken
 
 
-def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(stage: Stage) -> None:
+def test_a_note_in_transit_at_a_crash_is_not_logged_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
-    broken = told(stage, late, asked("crm.update_deal"), dies(1, at=2))
+    broken = broken_promises(stage, late, write("crm.update_deal"), dies(1, at=2))
 
     assert [] == broken
 
 
-def test_a_note_that_comes_late_is_not_told_as_missing(stage: Stage) -> None:
+def test_a_late_note_is_not_reported_as_missing(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = told(stage, late, asked("crm.update_deal"))
+    broken = broken_promises(stage, late, write("crm.update_deal"))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
-def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(stage: Stage, key: str | None) -> None:
+def test_a_draft_in_transit_is_not_sent_again(stage: Stage, key: str | None) -> None:
     late = Network(1, Trouble("cut", done_after=3.0))
-    broken = told(stage, late, asked("mail.send_message", key=key))
+    broken = broken_promises(stage, late, write("mail.send_message", key=key))
 
     assert [] == broken
 
@@ -150,19 +150,19 @@ def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(stage: Stage, key:
 # 5. After a crash, and after an edge's failure, as long is waited as after silence
 
 
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_request_that_outlives_the_process_by_far_is_not_repeated(stage: Stage, kind: str) -> None:
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
+def test_a_request_that_outlives_the_process_is_not_repeated(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=25.0))
-    broken = told(stage, late, asked(kind), dies(1, at=2))
+    broken = broken_promises(stage, late, write(kind), dies(1, at=2))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("status", ["502", "503", "504"])
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
 def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: str, status: str) -> None:
     late = Network(0, Trouble(status, done_after=20.0))
-    broken = told(stage, late, asked(kind))
+    broken = broken_promises(stage, late, write(kind))
 
     assert [] == broken
 
@@ -170,19 +170,19 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: st
 # 6. Storage may fail
 
 
-@pytest.mark.parametrize("away", [1.0, 25.0])
+@pytest.mark.parametrize("seconds", [1.0, 25.0])
 @pytest.mark.parametrize("at", [0.02, 0.12])
-def test_storage_that_is_away_blocks_no_key(stage: Stage, at: float, away: float) -> None:
-    broken = told(stage, asked("boards.comment_on_card"), Disk(at, "away", away))
+def test_unavailable_storage_does_not_block_a_key(stage: Stage, at: float, seconds: float) -> None:
+    broken = broken_promises(stage, write("boards.comment_on_card"), Disk(at, "away", seconds))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("what", ["refused", "unacknowledged"])
 @pytest.mark.parametrize("at", [0.0, 0.02, 0.2])
-def test_a_commit_that_fails_blocks_no_key(stage: Stage, at: float, what: str) -> None:
+def test_a_failed_commit_does_not_block_a_key(stage: Stage, at: float, what: str) -> None:
     kind = "refused" if what == "refused" else "unacknowledged"
-    broken = told(stage, asked("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
+    broken = broken_promises(stage, write("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
 
     assert [] == broken
 
@@ -190,13 +190,13 @@ def test_a_commit_that_fails_blocks_no_key(stage: Stage, at: float, what: str) -
 # 7. A process that is thought to be dead changes nothing any more
 
 
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, kind: str) -> None:
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
+def test_a_second_process_does_not_take_over_a_held_claim(stage: Stage, kind: str) -> None:
     elsewhere = Write(0.0, "mail.create_draft", "Other", "other", process=1)
-    broken = told(
+    broken = broken_promises(
         stage,
         Network(0, LATE),
-        asked(kind),
+        write(kind),
         elsewhere,
         Crash(0.6, 1, 1, 0.05),
         Write(3.0, kind, "Content", "key", process=1),
@@ -206,11 +206,11 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, ki
     assert [] == broken
 
 
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_process_that_wakes_up_late_overwrites_nothing(stage: Stage, kind: str) -> None:
-    broken = told(
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
+def test_a_process_resumed_late_overwrites_nothing(stage: Stage, kind: str) -> None:
+    broken = broken_promises(
         stage,
-        asked(kind),
+        write(kind),
         Freeze(0.04, 0, 40.0),
         Write(20.0, kind, "Content", "key", process=1),
         Write(30.0, kind, "Content", "key", process=1),
@@ -225,7 +225,7 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(stage: Stage, kind: str
 
 @pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
 def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> None:
-    broken = told(stage, Network(1, trouble), asked("notes.update_page"))
+    broken = broken_promises(stage, Network(1, trouble), write("notes.update_page"))
 
     assert [] == broken
 
@@ -244,8 +244,8 @@ def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> Non
         "boards.attach_checklist",
     ],
 )
-def test_a_refusal_halfway_tells_what_stands(stage: Stage, kind: str) -> None:
-    broken = told(stage, Network(1, Trouble("refusal")), asked(kind))
+def test_a_rejection_halfway_reports_the_completed_steps(stage: Stage, kind: str) -> None:
+    broken = broken_promises(stage, Network(1, Trouble("refusal")), write(kind))
 
     assert [] == broken
 
@@ -253,9 +253,9 @@ def test_a_refusal_halfway_tells_what_stands(stage: Stage, kind: str) -> None:
 # 12. An answer of another shape is a doubt
 
 
-@pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage: Stage, kind: str) -> None:
-    broken = told(stage, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
+@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
+def test_an_accepted_step_with_an_odd_response_is_not_repeated(stage: Stage, kind: str) -> None:
+    broken = broken_promises(stage, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
 
     assert [] == broken
 
@@ -264,14 +264,14 @@ def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_key_is_the_same_in_every_form(stage: Stage, form: Form) -> None:
+def test_a_key_is_equal_in_every_form(stage: Stage, form: Form) -> None:
     kind = "notes.create_page"
-    assert [] == told(stage, asked(kind), Write(1, kind, "Content", "key", form=form))
+    assert [] == broken_promises(stage, write(kind), Write(1, kind, "Content", "key", form=form))
 
 
-def test_a_key_that_was_used_for_another_card_is_refused(stage: Stage) -> None:
+def test_a_key_reused_for_another_card_is_rejected(stage: Stage) -> None:
     kind = "boards.comment_on_card"
-    outcome = stage(Story(0, (asked(kind), asked(kind, at=5, content="Content changed")), sleeps=False))
+    outcome = stage(Story(0, (write(kind), write(kind, at=5, content="Content changed")), sleeps=False))
 
     assert () == tuple(outcome.broken)
     assert any("422 idempotency_key_reused" in line for line in outcome.lines)
@@ -282,22 +282,22 @@ def test_a_key_that_was_used_for_another_card_is_refused(stage: Stage) -> None:
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "vague" not in kind])
-def test_what_a_restored_database_does_not_know_is_not_made_again(stage: Stage, kind: str, *, declared: bool) -> None:
-    assert [] == told(stage, asked(kind, at=1), Restore(20, 0.5, declared))
+def test_writes_unknown_to_a_restored_database_are_not_repeated(stage: Stage, kind: str, *, declared: bool) -> None:
+    assert [] == broken_promises(stage, write(kind, at=1), Restore(20, 0.5, declared))
 
 
 @pytest.mark.parametrize("kind", ["notes.create_long_page", "boards.attach_checklist", "mail.send_message"])
-def test_what_was_half_done_when_it_was_lost_is_finished(stage: Stage, kind: str) -> None:
-    assert [] == told(stage, asked(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
+def test_a_write_lost_halfway_is_finished_after_a_restore(stage: Stage, kind: str) -> None:
+    assert [] == broken_promises(stage, write(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
 
 
 @pytest.mark.parametrize("kind", ["boards.comment_on_card", "mail.send_message"])
-def test_what_may_still_be_carried_out_after_a_restore_is_waited_for(stage: Stage, kind: str) -> None:
+def test_requests_in_transit_are_awaited_after_a_restore(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=26.0))
-    assert [] == told(stage, asked(kind, at=1), late, Restore(5, 0.5, declared=True))
+    assert [] == broken_promises(stage, write(kind, at=1), late, Restore(5, 0.5, declared=True))
 
 
-def test_a_guarded_change_of_ones_own_is_no_conflict_after_a_restore(stage: Stage) -> None:
+def test_an_own_guarded_change_is_no_conflict_after_a_restore(stage: Stage) -> None:
     kind = "notes.update_page"
     late = Network(1, Trouble("silence", done_after=0.05))
-    assert [] == told(stage, asked(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)
+    assert [] == broken_promises(stage, write(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)

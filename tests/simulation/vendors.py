@@ -1,4 +1,4 @@
-"""The six third parties, in process, and the network between them and the gateway."""
+"""The six vendors, in process, and the network between them and the gateway."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simulation.process import Incarnation
 
 CALL: ContextVar[str] = ContextVar("CALL", default="")
-"""The call that a request to a third party is sent for."""
+"""The call that a request to a vendor is sent for."""
 
 READS = {
     "boards": re.compile(r"GET .*"),
@@ -61,7 +61,7 @@ FAILURES: Mapping[str, tuple[int, Any]] = {
 }
 """How each vendor's own application says that it failed."""
 
-REFUSALS: Mapping[str, tuple[int, Any]] = {
+REJECTIONS: Mapping[str, tuple[int, Any]] = {
     "notes": (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
     "boards": (400, "invalid value for name"),
     "mail": (400, {"error": {"code": 400, "message": "Invalid", "errors": [{"reason": "invalidArgument"}]}}),
@@ -95,22 +95,25 @@ class Unexpected:
     def __str__(self) -> str:
         return f"{self.status} with {self.shape}"
 
-    def answer(self, room: str) -> UpstreamResponse:
-        """The response, as from the vendor of *room*."""
-        return UpstreamResponse(self.status, _headers("text/html"), self._content(room))
+    def answer(self, connector: str) -> UpstreamResponse:
+        """The response, as from the vendor of *connector*."""
+        return UpstreamResponse(self.status, _headers("text/html"), self._content(connector))
 
-    def _content(self, room: str) -> bytes:
-        body = REFUSALS[room][1] if self.shape == OWN else SHAPES[self.shape]
+    def _content(self, connector: str) -> bytes:
+        body = REJECTIONS[connector][1] if self.shape == OWN else SHAPES[self.shape]
         return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
-    def rejects(self, room: str) -> bool:
+    def rejects(self, connector: str) -> bool:
         """Whether the connector's table lists it as a proof that nothing was done."""
         return (
-            CONNECTORS[room].error_table.in_doubt_reason(UpstreamResponse(self.status, {}, self._content(room))) is None
+            CONNECTORS[connector].error_table.in_doubt_reason(
+                UpstreamResponse(self.status, {}, self._content(connector))
+            )
+            is None
         )
 
 
-BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
+BY_ITSELF = {"failure": FAILURES, "refusal": REJECTIONS}
 """What an application says, and no edge before it."""
 
 
@@ -120,16 +123,16 @@ def _garbled(_: bytes) -> bytes:
 
 def _odd(body: bytes) -> bytes:
     """An answer that lacks most of what is expected."""
-    told = json.loads(body or b"{}")
-    return json.dumps({name: told[name] for name in ("ok", "id") if name in told}).encode()
+    content = json.loads(body or b"{}")
+    return json.dumps({name: content[name] for name in ("ok", "id") if name in content}).encode()
 
 
 BODIES: Mapping[str, Callable[[bytes], bytes]] = {"answer": bytes, "garbage": _garbled, "odd": _odd}
-"""What becomes of the body of an answer on its way."""
+"""The body that arrives for a response, by its trouble."""
 
 
 class VendorClock:
-    """The third parties' clock."""
+    """The vendors' clock."""
 
     def __init__(self) -> None:
         self.skew = 0.0
@@ -146,9 +149,9 @@ class VendorClock:
 
 @dataclass(frozen=True)
 class Trouble:
-    """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
+    """The failures of one request: what the gateway is told, and whether and when the request is carried out."""
 
-    told: str | Unexpected
+    response: str | Unexpected
     """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
 
     Or the status that an edge answers: ``502`` to ``504``.
@@ -157,33 +160,33 @@ class Trouble:
     done_after: float | None = None
     """Seconds after its sending at which it is carried out; never if None."""
 
-    told_after: float = 0.1
+    response_after: float = 0.1
     """Seconds after its sending; a real answer cannot come before the request was carried out."""
 
 
 @dataclass
 class Sent:
-    """One request to a third party, as the network saw it."""
+    """One request to a vendor, as the network saw it."""
 
     number: int
     at: float
     process: str
     call: str
-    room: str
+    connector: str
     method: str
     path: str
     changes: bool
     body: bytes | None
     trouble: Trouble | None = None
     status: int | None = None
-    """What the third party itself answered; None as long as it was not reached."""
+    """What the vendor itself answered; None as long as it was not reached."""
 
-    told: str = ""
+    outcome: str = ""
 
     @property
     def may_have_arrived(self) -> bool:
         """Whether the gateway could not rule out that it did something."""
-        return self.told not in {"refused", "429"} and not re.fullmatch(r"4\d\d", self.told)
+        return self.outcome not in {"refused", "429"} and not re.fullmatch(r"4\d\d", self.outcome)
 
     @property
     def is_delayed(self) -> bool:
@@ -193,13 +196,13 @@ class Sent:
     @property
     def step(self) -> str:
         """What it does, whatever marks it bears."""
-        marked = self.room == "chat" or self.path.endswith(("/drafts", "/messages/send"))
+        marked = self.connector == "chat" or self.path.endswith(("/drafts", "/messages/send"))
         return f"{self.method} {self.path}" + ("" if marked or not self.body else f" {self.body.decode()}")
 
 
 @dataclass
 class Vendors:
-    """All third parties and what reached them."""
+    """All vendors and what reached them."""
 
     limits: bool = True
     random: Random = field(default_factory=Random)
@@ -207,7 +210,7 @@ class Vendors:
     """Seconds that a request without trouble takes at most, each way."""
 
     troubles: dict[int, Trouble] = field(default_factory=dict)
-    """By the number of the step, counted over all rooms from when the story begins."""
+    """By the number of the step, counted over all connectors from when the story begins."""
 
     reading_troubles: dict[int, Trouble] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -257,67 +260,69 @@ class Vendors:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
-        address = self.emulators[room].context.addresses["base"]
+    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The response to a client other than the gateway."""
+        address = self.emulators[connector].context.addresses["base"]
         answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
         return answer.json()
 
     def note(self, method: str, url: str, body: bytes | None, process: str) -> Sent:
         """Note a request on its way, and what will go wrong with it."""
         parts = urlsplit(url)
-        room = self._applications[parts.netloc][0]
-        changes = not READS[room].fullmatch(f"{method} {parts.path}")
-        sent = Sent(len(self.sent), _now(), process, CALL.get(), room, method, parts.path, changes, body)
+        connector = self._applications[parts.netloc][0]
+        changes = not READS[connector].fullmatch(f"{method} {parts.path}")
+        sent = Sent(len(self.sent), _now(), process, CALL.get(), connector, method, parts.path, changes, body)
         if not self.healthy:
             troubles = self.troubles if changes else self.reading_troubles
             number = self._steps if changes else self._reads
-            sent.trouble = _consistent(troubles.get(number), room)
+            sent.trouble = _consistent(troubles.get(number), connector)
             self._steps, self._reads = self._steps + changes, self._reads + (not changes)
         self.sent.append(sent)
         return sent
 
     async def carry(
-        self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None, told: asyncio.Future[Any]
+        self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None, outcome: asyncio.Future[Any]
     ) -> None:
-        """Bring a request to its third party and the answer back, as far as trouble lets it."""
+        """Bring a request to its vendor and the answer back, as far as trouble lets it."""
         trouble = sent.trouble
         if trouble is None:
             await asyncio.sleep(self._way())
             answer = await self._reach(sent, url, headers, body)
             await asyncio.sleep(self._way())
-            _tell(told, answer)
+            _resolve(outcome, answer)
             return
-        seen = asyncio.get_running_loop().create_task(self._told(sent, trouble, told))
+        seen = asyncio.get_running_loop().create_task(self._respond(sent, trouble, outcome))
         if trouble.done_after is not None:
             await asyncio.sleep(trouble.done_after)
             answer = await self._reach(sent, url, headers, body)
-            if isinstance(trouble.told, str) and trouble.told in BODIES:
-                await asyncio.sleep(max(0.0, sent.at + trouble.told_after - _now()))
-                _tell(told, UpstreamResponse(answer.status, answer.headers, BODIES[trouble.told](answer.body)))
+            if isinstance(trouble.response, str) and trouble.response in BODIES:
+                await asyncio.sleep(max(0.0, sent.at + trouble.response_after - _now()))
+                _resolve(
+                    outcome, UpstreamResponse(answer.status, answer.headers, BODIES[trouble.response](answer.body))
+                )
         await seen
 
-    async def _told(self, sent: Sent, trouble: Trouble, told: asyncio.Future[Any]) -> None:
-        """What the gateway is told without regard to what the third party does."""
-        await asyncio.sleep(trouble.told_after)
-        if trouble.told == "cut":
-            _tell(told, ConnectionLost("the connection broke"))
-        elif trouble.told == "refused":
-            _tell(told, NotSent("nothing accepted the connection"))
-        elif isinstance(trouble.told, Unexpected):
-            _tell(told, trouble.told.answer(sent.room))
-        elif trouble.told in BY_ITSELF:
-            status, body = BY_ITSELF[trouble.told][sent.room]
+    async def _respond(self, sent: Sent, trouble: Trouble, outcome: asyncio.Future[Any]) -> None:
+        """Send the gateway its response regardless of the vendor's."""
+        await asyncio.sleep(trouble.response_after)
+        if trouble.response == "cut":
+            _resolve(outcome, ConnectionLost("the connection broke"))
+        elif trouble.response == "refused":
+            _resolve(outcome, NotSent("nothing accepted the connection"))
+        elif isinstance(trouble.response, Unexpected):
+            _resolve(outcome, trouble.response.answer(sent.connector))
+        elif trouble.response in BY_ITSELF:
+            status, body = BY_ITSELF[trouble.response][sent.connector]
             content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            _tell(
-                told,
+            _resolve(
+                outcome,
                 UpstreamResponse(
                     status, _headers("text/plain" if isinstance(body, str) else "application/json"), content
                 ),
             )
-        elif trouble.told.isdigit():
-            status = int(trouble.told)
-            _tell(told, UpstreamResponse(status, _headers("text/html"), ERROR_PAGE % (status, status)))
+        elif trouble.response.isdigit():
+            status = int(trouble.response)
+            _resolve(outcome, UpstreamResponse(status, _headers("text/html"), ERROR_PAGE % (status, status)))
 
     async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
         answer = await self.serve(sent.method, url, headers, body)
@@ -328,7 +333,7 @@ class Vendors:
         return self.random.uniform(0.005, self.slowest)
 
     async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
-        """What the third party answers, without a network."""
+        """What the vendor answers, without a network."""
         address = URL(url, encoded=True)
         _, _, application = self._applications[str(address.raw_authority)]
         request = _request(method, address, headers, body)
@@ -337,9 +342,11 @@ class Vendors:
         except web.HTTPException as refusal:
             response = refusal
         content = response.body if isinstance(response, web.Response) else b""
-        told = CIMultiDict(response.headers)
-        told.setdefault("Date", formatdate(self.clock.now(), usegmt=True))
-        return UpstreamResponse(response.status, CIMultiDictProxy(told), content if isinstance(content, bytes) else b"")
+        response_headers = CIMultiDict(response.headers)
+        response_headers.setdefault("Date", formatdate(self.clock.now(), usegmt=True))
+        return UpstreamResponse(
+            response.status, CIMultiDictProxy(response_headers), content if isinstance(content, bytes) else b""
+        )
 
 
 class SimulatedTransport(Transport):
@@ -361,25 +368,25 @@ class SimulatedTransport(Transport):
     ) -> UpstreamResponse:
         """Send one request and wait for its answer, no longer than the time-out."""
         loop = asyncio.get_running_loop()
-        told: asyncio.Future[Any] = loop.create_future()
+        outcome: asyncio.Future[Any] = loop.create_future()
         sent = self._vendors.note(method, url, body, self._host.name)
         if not self._host.move():
-            sent.told = "dead before sending"
-            await told
-        sent.told = "unknown"
-        self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, told)))
+            sent.outcome = "dead before sending"
+            await outcome
+        sent.outcome = "unknown"
+        self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, outcome)))
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                answer: UpstreamResponse | Exception = await told
+                answer: UpstreamResponse | Exception = await outcome
         except TimeoutError:
-            sent.told = "silence"
+            sent.outcome = "silence"
             raise TimedOut("no answer in time") from None
         finally:
             self._host.move()
         if isinstance(answer, Exception):
-            sent.told = "refused" if isinstance(answer, NotSent) else "cut"
+            sent.outcome = "refused" if isinstance(answer, NotSent) else "cut"
             raise answer
-        sent.told = _told(sent, answer)
+        sent.outcome = _outcome_of(sent, answer)
         return UpstreamResponse(answer.status, answer.headers, answer.body)
 
     @asynccontextmanager
@@ -415,16 +422,16 @@ class _Nowhere:
 
 
 def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | None) -> web.Request:
-    told = CIMultiDict(headers)
-    told.setdefault("Host", str(url.raw_authority))
+    request_headers = CIMultiDict(headers)
+    request_headers.setdefault("Host", str(url.raw_authority))
     if body is not None:
-        told["Content-Length"] = str(len(body))
-    raw = tuple((name.encode(), value.encode()) for name, value in told.items())
+        request_headers["Content-Length"] = str(len(body))
+    raw = tuple((name.encode(), value.encode()) for name, value in request_headers.items())
     message = RawRequestMessage(
         method,
         url.raw_path_qs,
         HttpVersion11,
-        CIMultiDictProxy(told),
+        CIMultiDictProxy(request_headers),
         raw,
         should_close=False,
         compression=None,
@@ -438,37 +445,37 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
         payload = streams.StreamReader(_Protocol(), 2**16, loop=loop)  # type: ignore[arg-type]
         payload.feed_data(body)
         payload.feed_eof()
-    made: Any = web.Request
-    request: web.Request = made(
+    request_class: Any = web.Request
+    request: web.Request = request_class(
         message, payload, _Protocol(), _Nowhere(), asyncio.current_task(), loop, client_max_size=64 * 1024 * 1024
     )
     return request
 
 
-def _consistent(trouble: Trouble | None, room: str) -> Trouble | None:
+def _consistent(trouble: Trouble | None, connector: str) -> Trouble | None:
     """*trouble*, but of a vendor that does what it says: what it has rejected is not carried out."""
-    if trouble is None or not isinstance(trouble.told, Unexpected) or not trouble.told.rejects(room):
+    if trouble is None or not isinstance(trouble.response, Unexpected) or not trouble.response.rejects(connector):
         return trouble
     # An account whose authorisation has ended can do nothing any more, whatever is repeated.
-    told = Unexpected(401, "a page") if trouble.told.status == 401 else trouble.told
-    return Trouble(told, None, trouble.told_after)
+    response = Unexpected(401, "a page") if trouble.response.status == 401 else trouble.response
+    return Trouble(response, None, trouble.response_after)
 
 
-def _told(sent: Sent, answer: UpstreamResponse) -> str:
+def _outcome_of(sent: Sent, answer: UpstreamResponse) -> str:
     """What the gateway was told, as far as that counts."""
-    told = None if sent.trouble is None else sent.trouble.told
-    if told == "refusal" or (isinstance(told, Unexpected) and told.rejects(sent.room)):
+    response = None if sent.trouble is None else sent.trouble.response
+    if response == "refusal" or (isinstance(response, Unexpected) and response.rejects(sent.connector)):
         return "400"
-    return str(told) if isinstance(told, Unexpected) else str(answer.status)
+    return str(response) if isinstance(response, Unexpected) else str(answer.status)
 
 
 def _headers(kind: str) -> Mapping[str, str]:
     return CIMultiDictProxy(CIMultiDict({"Content-Type": kind, "Date": formatdate(NOON + _now(), usegmt=True)}))
 
 
-def _tell(told: asyncio.Future[Any], answer: Any) -> None:
-    if not told.done():
-        told.set_result(answer)
+def _resolve(outcome: asyncio.Future[Any], answer: Any) -> None:
+    if not outcome.done():
+        outcome.set_result(answer)
 
 
 def _now() -> float:

@@ -1,4 +1,4 @@
-"""Histories side by side: a process per core, each forked with untouched third parties for a few histories."""
+"""Histories side by side: a process per core, each forked with untouched vendors for a few histories."""
 
 import gc
 import os
@@ -24,12 +24,12 @@ LONGEST_SECONDS = 60
 
 
 BATCH = 16
-"""Histories that one fork runs, each with third parties of its own: a fork copies every page of memory it touches."""
+"""Histories that one fork runs, each with vendors of its own: a fork copies every page of memory it touches."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a history ended."""
+    """The result of a history."""
 
     story: Story
     broken: Sequence[str]
@@ -42,7 +42,7 @@ class Outcome:
 
 
 Stage = Callable[[Story], Outcome]
-"""Tells what becomes of a story."""
+"""Runs a story and returns its outcome."""
 
 
 @contextmanager
@@ -68,12 +68,12 @@ def stage() -> Iterator[Stage]:
         process.join()
 
 
-def _perform(asked: "Connection[Any, Any]") -> None:
+def _perform(requests: "Connection[Any, Any]") -> None:
     """Tell what becomes of each story that comes, until no more can."""
     installation = install()
     try:
         while True:
-            asked.send(one(installation, asked.recv()))
+            requests.send(one(installation, requests.recv()))
     except EOFError:
         pass
     finally:
@@ -81,13 +81,13 @@ def _perform(asked: "Connection[Any, Any]") -> None:
 
 
 def one(installation: Installation, story: Story) -> Outcome:
-    """What becomes of *story*, in a fork of this process."""
+    """The outcome of *story*, in a fork of this process."""
     (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
 def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
-    """What becomes of each of *stories*, as they end."""
+    """The outcome of each of *stories*, as they end."""
     return _forked(
         [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
     )
@@ -159,7 +159,7 @@ def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
     return Outcome(story, broken, lines)
 
 
-def smaller(installation: Installation, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:
+def smaller(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
     """The same failure with as little story as possible: items are left out one by one as long as it still fails."""
     index = 0
     while index < len(outcome.story.items):
@@ -168,5 +168,5 @@ def smaller(installation: Installation, outcome: Outcome, tell: Callable[[str], 
             outcome = tried
         else:
             index += 1
-    tell(f"made smaller: {len(outcome.story.items)} items are left")
+    report(f"made smaller: {len(outcome.story.items)} items are left")
     return outcome

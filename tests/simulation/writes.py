@@ -1,4 +1,4 @@
-"""The writes that callers make, and how what they made is counted in the third parties' own state."""
+"""The writes that callers make, and how what they made is counted in the vendors' own state."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class Targets(dict[tuple[str, str], str]):
 
 
 @dataclass(frozen=True)
-class Made:
+class CreatedObject:
     """An object upstream with the content of a write: which part of the write it is, and what is wrong with it."""
 
     id: str
@@ -39,21 +39,21 @@ class Made:
 
 
 class ThirdParties(Protocol):
-    """The third parties, looked into and asked without the gateway."""
+    """The vendors, looked into and asked without the gateway."""
 
     @property
     def emulators(self) -> Mapping[str, Any]:
-        """The stand-ins by connector."""
+        """The emulators by connector."""
         ...
 
-    async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer to somebody else than the gateway."""
+    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The response to a client other than the gateway."""
         ...
 
 
 @dataclass
 class World:
-    """The third parties, as the history sees into them."""
+    """The vendors, as the history sees into them."""
 
     vendors: ThirdParties
     targets: Targets = field(default_factory=Targets)
@@ -63,31 +63,31 @@ class World:
     before: set[str] = field(default_factory=set)
     """Objects from before the history, where content alone does not tell."""
 
-    def emulator(self, room: str) -> Any:
-        """The stand-in, looked into."""
-        return self.vendors.emulators[room]
+    def emulator(self, connector: str) -> Any:
+        """The emulator."""
+        return self.vendors.emulators[connector]
 
-    def example(self, room: str, name: str) -> Any:
+    def example(self, connector: str, name: str) -> Any:
         """The identifier of something seeded."""
-        return self.vendors.emulators[room].examples()[name]
+        return self.vendors.emulators[connector].examples()[name]
 
-    def act(self, room: str, told: str, **action: Any) -> str:
-        """What somebody does in the application; the id of what is made is in the field *told*."""
-        return str(self.emulator(room).perform(action)[told])
+    def act(self, connector: str, id_field: str, **action: Any) -> str:
+        """Perform a user action; the created object's id is in the field *id_field*."""
+        return str(self.emulator(connector).perform(action)[id_field])
 
-    def by_hand(self, room: str, told: str, **action: Any) -> None:
+    def by_hand(self, connector: str, id_field: str, **action: Any) -> None:
         """What a colleague makes that is equal to what a caller asks for."""
-        self.by_colleague.add(self.act(room, told, **action))
+        self.by_colleague.add(self.act(connector, id_field, **action))
 
 
 class Kind:
     """One operation as it is tried here."""
 
-    room: str
+    connector: str
     twins = True
     """Whether two keys with the same content make two objects."""
 
-    colleague_told_apart = True
+    colleague_distinguishable = True
     """Whether the vendor tells who made an object."""
 
     parts = 1
@@ -101,16 +101,16 @@ class Kind:
         """Method, path below the connector, and body."""
         raise NotImplementedError
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         """The objects of that content."""
         raise NotImplementedError
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         """The identifiers in an answer, by part; None where the object's own is not told."""
         raise NotImplementedError
 
     def expected(self, data: Data, part: int) -> int:
-        """How many objects of a part an answer promises."""
+        """The number of objects of a part that a response promises."""
         del data, part
         return 1
 
@@ -125,12 +125,12 @@ class Update(Kind):
     twins = False
 
 
-def flaws(seen: Sequence[str], wanted: Sequence[str], what: str) -> tuple[str, ...]:
-    """What is wrong with the second half of a write."""
-    if list(seen) == list(wanted):
+def flaws(seen: Sequence[str], expected: Sequence[str], what: str) -> tuple[str, ...]:
+    """The flaws of the second half of a write."""
+    if list(seen) == list(expected):
         return ()
     twice = sorted({one for one in seen if seen.count(one) > 1})
-    return (f"{len(seen)} {what} where {len(wanted)} should be" + (f"; twice: {twice[:3]}" if twice else ""),)
+    return (f"{len(seen)} {what} where {len(expected)} should be" + (f"; twice: {twice[:3]}" if twice else ""),)
 
 
 # Notes
@@ -149,7 +149,7 @@ def _text_of(part: Any) -> str:
 class CreatePage(Kind):
     """A page, whose blocks take a second and third request where there are many."""
 
-    room = "notes"
+    connector = "notes"
 
     def __init__(self, blocks: int = 3) -> None:
         self.blocks = [f"block {number}" for number in range(blocks)]
@@ -158,14 +158,14 @@ class CreatePage(Kind):
         body = {"database_id": world.example("notes", "database_id"), "properties": {"Name": content}}
         return "POST", "/pages", body | {"children": self.blocks}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         workspace = world.emulator("notes").workspace
         for page in workspace.pages.values():
             if page.title == content and not page.in_trash:
                 seen = [_plain(workspace.blocks[uid].content.get("rich_text")) for uid in page.children]
-                yield Made(page.id, 0, flaws(seen, self.blocks, "blocks"))
+                yield CreatedObject(page.id, 0, flaws(seen, self.blocks, "blocks"))
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["page_id"]]
 
     def colleague(self, world: World, content: str) -> None:
@@ -185,8 +185,8 @@ class CreateVaguePage(CreatePage):
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", "/pages", {"database_id": world.example("notes", "database_id"), "properties": {}}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
-        return [one for one in super().made(world, "") if one.id not in world.before]
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
+        return [one for one in super().created(world, "") if one.id not in world.before]
 
     def colleague(self, world: World, content: str) -> None:
         super().colleague(world, "")
@@ -195,7 +195,7 @@ class CreateVaguePage(CreatePage):
 class UpdatePage(Update):
     """A page of its own is renamed and put into the trash, if nobody else has changed it."""
 
-    room = "notes"
+    connector = "notes"
 
     async def prepare(self, world: World, content: str) -> None:
         database_id = world.example("notes", "database_id")
@@ -212,19 +212,19 @@ class UpdatePage(Update):
         body = {"properties": {"Name": content}, "archived": True, "if_unmodified_since": since}
         return "PATCH", f"/pages/{page_id}", body
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         page = world.emulator("notes").workspace.pages[world.targets["page", content]]
         if page.title == content:
-            yield Made(page.id, 0, () if page.in_trash else ("it is not in the trash",))
+            yield CreatedObject(page.id, 0, () if page.in_trash else ("it is not in the trash",))
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["page_id"]]
 
 
 class RenamePage(Update):
     """A page of its own is renamed, whatever others have done to it."""
 
-    room = "notes"
+    connector = "notes"
     overwriting = r"PATCH /v1/pages/.*"
 
     async def prepare(self, world: World, content: str) -> None:
@@ -233,11 +233,11 @@ class RenamePage(Update):
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "PATCH", f"/pages/{world.targets['page', content]}", {"properties": {"Name": content}}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         page = world.emulator("notes").workspace.pages[world.targets["page", content]]
-        return [Made(page.id)] if page.title == content else []
+        return [CreatedObject(page.id)] if page.title == content else []
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["page_id"]]
 
 
@@ -253,7 +253,7 @@ def _stamp(at: float) -> str:
 class OnCard(Kind):
     """Something on a card of its own."""
 
-    room = "boards"
+    connector = "boards"
 
     async def prepare(self, world: World, content: str) -> None:
         list_id = world.example("boards", "list_ids")[0]
@@ -261,14 +261,14 @@ class OnCard(Kind):
         world.targets["card", content] = card
 
     def card(self, world: World, content: str) -> Any:
-        """The card, looked into."""
+        """The card."""
         return world.emulator("boards").store.cards[world.targets["card", content]]
 
-    def comments(self, world: World, content: str) -> Iterable[Made]:
+    def comments(self, world: World, content: str) -> Iterable[CreatedObject]:
         """The comments of that text."""
         for action in self.card(world, content).actions:
             if action.type == "commentCard" and action.data["text"] == content:
-                yield Made(action.id)
+                yield CreatedObject(action.id)
 
     def colleague(self, world: World, content: str) -> None:
         world.by_hand("boards", "comment_id", action="comment", card_id=world.targets["card", content], text=content)
@@ -277,16 +277,16 @@ class OnCard(Kind):
 class CreateCard(Kind):
     """A card at the bottom of a list."""
 
-    room = "boards"
+    connector = "boards"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", "/cards", {"list_id": world.example("boards", "list_ids")[0], "name": content}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         cards = world.emulator("boards").store.cards.values()
-        return [Made(card.id) for card in cards if card.name == content]
+        return [CreatedObject(card.id) for card in cards if card.name == content]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["card_id"]]
 
     def colleague(self, world: World, content: str) -> None:
@@ -300,10 +300,10 @@ class CommentOnCard(OnCard):
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", f"/cards/{world.targets['card', content]}/comments", {"text": content}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         return self.comments(world, content)
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["comment_id"]]
 
 
@@ -314,16 +314,19 @@ class MoveCard(OnCard):
     overwriting = r"PUT /1/cards/[^/]+"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
-        place = int(content == target_of(content))
-        body = {"list_id": world.example("boards", "list_ids")[place], "comment": content}
+        index = int(content == target_of(content))
+        body = {"list_id": world.example("boards", "list_ids")[index], "comment": content}
         return "POST", f"/cards/{world.targets['card', content]}/move", body
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         at = self.card(world, content).card_list.id
         there = at == world.example("boards", "list_ids")[1]
-        return [Made(one.id, 0, () if there else ("the card was not moved",)) for one in self.comments(world, content)]
+        return [
+            CreatedObject(one.id, 0, () if there else ("the card was not moved",))
+            for one in self.comments(world, content)
+        ]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [None]
 
     def expected(self, data: Data, part: int) -> int:
@@ -340,13 +343,13 @@ class AttachChecklist(OnCard):
         body = {"name": content, "items": list(self.items), "skip_if_present": False}
         return "POST", f"/cards/{world.targets['card', content]}/checklists", body
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         for checklist in self.card(world, content).checklists.values():
             if checklist.name == content:
                 seen = [item.name for item in sorted(checklist.items.values(), key=lambda item: item.pos)]
-                yield Made(checklist.id, 0, flaws(seen, self.items, "items"))
+                yield CreatedObject(checklist.id, 0, flaws(seen, self.items, "items"))
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["checklist_id"]]
 
 
@@ -356,8 +359,8 @@ class AttachChecklist(OnCard):
 class Letter(Kind):
     """A message or a draft, known by its subject."""
 
-    room = "mail"
-    colleague_told_apart = False
+    connector = "mail"
+    colleague_distinguishable = False
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -365,7 +368,7 @@ class Letter(Kind):
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", self.path, {"to": ["ada@example.com"], "subject": content, "body_html": "<p>Hi.</p>"}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         drafts = {message.id: draft_id for draft_id, message in mailbox.drafts.items()}
@@ -373,18 +376,20 @@ class Letter(Kind):
             if message.header("Subject") != content:
                 continue
             if self.path == "/drafts":
-                yield Made(drafts.get(message.id, message.id), 0, () if message.id in drafts else ("it was sent",))
+                yield CreatedObject(
+                    drafts.get(message.id, message.id), 0, () if message.id in drafts else ("it was sent",)
+                )
             else:
-                yield Made(message.id, 0, ("it was not sent",) if message.id in drafts else ())
+                yield CreatedObject(message.id, 0, ("it was not sent",) if message.id in drafts else ())
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["draft_id"] if self.path == "/drafts" else data["message_id"]]
 
 
 class ChangeLabels(Update):
     """A message gets a label that is created on the way."""
 
-    room = "mail"
+    connector = "mail"
     overwriting = r"POST .*/modify"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
@@ -393,15 +398,15 @@ class ChangeLabels(Update):
             return "POST", path, {"remove": [target_of(content)]}
         return "POST", path, {"add": [content], "create_missing": True}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         message = mailbox.messages[world.example("mail", "message_id")]
         for label_id in message.label_ids:
             if mailbox.labels[label_id].name == content:
-                yield Made(message.id)
+                yield CreatedObject(message.id)
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["message_id"]]
 
 
@@ -411,16 +416,16 @@ class ChangeLabels(Update):
 class PostMessage(Kind):
     """A message in a channel."""
 
-    room = "chat"
+    connector = "chat"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", "/messages", {"channel": world.example("chat", "channel_id"), "text": content}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
-        return [Made(message.ts) for message in channel.messages.values() if message.text == content]
+        return [CreatedObject(message.ts) for message in channel.messages.values() if message.text == content]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["message_ts"]]
 
     def colleague(self, world: World, content: str) -> None:
@@ -430,7 +435,7 @@ class PostMessage(Kind):
 class OnMessage(Update):
     """Something that is done to a message of its own."""
 
-    room = "chat"
+    connector = "chat"
 
     async def prepare(self, world: World, content: str) -> None:
         token = world.emulator("chat").credentials()["token"]
@@ -440,11 +445,11 @@ class OnMessage(Update):
         world.targets["message", content] = posted["ts"]
 
     def message(self, world: World, content: str) -> Any:
-        """The message, looked into."""
+        """The message."""
         channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
         return channel.messages[world.targets["message", content]]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["message_ts"]]
 
 
@@ -457,9 +462,9 @@ class EditMessage(OnMessage):
         body = {"channel": world.example("chat", "channel_id"), "text": content}
         return "PATCH", f"/messages/{world.targets['message', content]}", body
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         message = self.message(world, content)
-        return [Made(message.ts)] if message.text == content else []
+        return [CreatedObject(message.ts)] if message.text == content else []
 
 
 class AddReaction(OnMessage):
@@ -469,9 +474,9 @@ class AddReaction(OnMessage):
         ts = world.targets["message", content]
         return "POST", "/reactions", {"channel": world.example("chat", "channel_id"), "message_ts": ts, "emoji": "eyes"}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         message = self.message(world, content)
-        return [Made(message.ts)] if "eyes" in message.reactions else []
+        return [CreatedObject(message.ts)] if "eyes" in message.reactions else []
 
 
 # CRM
@@ -480,7 +485,7 @@ class AddReaction(OnMessage):
 class WriteContact(Update):
     """A contact with a company, both of which may have to be made."""
 
-    room = "crm"
+    connector = "crm"
     overwriting = r"POST .*/contacts/batch/upsert"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
@@ -493,7 +498,7 @@ class WriteContact(Update):
         domain = f"{target_of(content).lower().replace(' ', '-')}.example.com"
         return f"ada@{domain}", domain
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         portal = world.emulator("crm").portal
         email, domain = self.names(content)
         companies = {one.id for one in portal.records["companies"].values() if one.properties.get("domain") == domain}
@@ -501,26 +506,26 @@ class WriteContact(Update):
             if contact.properties.get("email") == email:
                 linked = {other for other, _ in portal.edges.linked(contact.reference, "companies")}
                 wrong = f"{len(companies)} companies were made, {len(linked)} are linked"
-                yield Made(str(contact.id), 0, () if len(companies) == 1 and companies == linked else (wrong,))
+                yield CreatedObject(str(contact.id), 0, () if len(companies) == 1 and companies == linked else (wrong,))
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["contact_id"]]
 
 
 class CreateDeal(Kind):
     """A deal; whether a person or an application made it is not told."""
 
-    room = "crm"
-    colleague_told_apart = False
+    connector = "crm"
+    colleague_distinguishable = False
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         return "POST", "/deals", {"dealname": content, "pipeline": "default", "dealstage": "qualifiedtobuy"}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         deals = world.emulator("crm").portal.records["deals"].values()
-        return [Made(str(deal.id)) for deal in deals if deal.properties.get("dealname") == content]
+        return [CreatedObject(str(deal.id)) for deal in deals if deal.properties.get("dealname") == content]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["deal_id"]]
 
     def colleague(self, world: World, content: str) -> None:
@@ -531,7 +536,7 @@ class CreateDeal(Kind):
 class UpdateDeal(Kind):
     """A deal of its own is moved, and a note is logged, which is what can be made twice."""
 
-    room = "crm"
+    connector = "crm"
     twins = False
     overwriting = r"PATCH .*/deals/.*"
 
@@ -547,15 +552,15 @@ class UpdateDeal(Kind):
         """The stage that stands for the content."""
         return "qualifiedtobuy" if content == target_of(content) else "presentationscheduled"
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         portal = world.emulator("crm").portal
         deal = portal.records["deals"][int(world.targets["deal", content])]
         moved = deal.properties["dealstage"] == self.stage(content)
         for note in portal.records["notes"].values():
             if re.search(f"{re.escape(content)}(?!{OVER})", note.properties.get("hs_note_body", "")):
-                yield Made(str(note.id), 0, () if moved else ("the deal was not moved",))
+                yield CreatedObject(str(note.id), 0, () if moved else ("the deal was not moved",))
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [None]
 
     def expected(self, data: Data, part: int) -> int:
@@ -569,15 +574,15 @@ class UpdateDeal(Kind):
 class OnTable(Kind):
     """Something in the table of leads."""
 
-    room = "tables"
-    colleague_told_apart = False
+    connector = "tables"
+    colleague_distinguishable = False
 
-    def place(self, world: World) -> Body:
+    def location(self, world: World) -> Body:
         """Base and table, as parameters."""
         return {"base_id": world.example("tables", "base_id"), "table": world.example("tables", "table")}
 
     def table(self, world: World) -> Any:
-        """The table, looked into."""
+        """The table."""
         base = world.emulator("tables").workspace.base(world.example("tables", "base_id"))
         return next(table for table in base.tables if table.name == world.example("tables", "table"))
 
@@ -587,7 +592,7 @@ class OnTable(Kind):
 
     def filled(self, world: World, fields: Body) -> Body:
         """What a person does to make a record."""
-        return {"action": "create_record", "fields": fields, **self.place(world)}
+        return {"action": "create_record", "fields": fields, **self.location(world)}
 
 
 class CreateRecords(OnTable):
@@ -598,17 +603,17 @@ class CreateRecords(OnTable):
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         records: list[Body] = [{"Name": f"{content} part {part}"} for part in range(self.parts)]
         records[-1]["Stage"] = content
-        return "POST", "/records", {**self.place(world), "records": records, "allow_new_options": True}
+        return "POST", "/records", {**self.location(world), "records": records, "allow_new_options": True}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         name = self.field(world, "Name")
         parts = {f"{content} part {part}": part for part in range(self.parts)}
         for record in self.table(world).records.values():
             part = parts.get(str(record.cells.get(name)))
             if part is not None:
-                yield Made(record.id, part)
+                yield CreatedObject(record.id, part)
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         """Nothing for a record that failed; those that were created are told in order."""
         created, failed = iter(data["created"]), self.failed(data)
         return [None if part in failed else next(created) for part in range(self.parts)]
@@ -631,18 +636,18 @@ class CreateVagueRecord(OnTable):
         world.before |= set(self.table(world).records)
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
-        return "POST", "/records", {**self.place(world), "records": [{"Stage": "Open"}]}
+        return "POST", "/records", {**self.location(world), "records": [{"Stage": "Open"}]}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         name = self.field(world, "Name")
         records = self.table(world).records.values()
-        return [Made(one.id) for one in records if one.id not in world.before and not one.cells.get(name)]
+        return [CreatedObject(one.id) for one in records if one.id not in world.before and not one.cells.get(name)]
 
     def expected(self, data: Data, part: int) -> int:
         del part
         return len(data["created"])
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return list(data["created"])
 
     def colleague(self, world: World, content: str) -> None:
@@ -653,11 +658,11 @@ class OnRecord(OnTable):
     """Something that is done to a record of its own."""
 
     async def prepare(self, world: World, content: str) -> None:
-        made = world.act("tables", "id", **self.filled(world, {"Name": f"target of {content}"}))
-        world.targets["record", content] = made
+        records = world.act("tables", "id", **self.filled(world, {"Name": f"target of {content}"}))
+        world.targets["record", content] = records
 
     def record(self, world: World, content: str) -> Any:
-        """The record, looked into."""
+        """The record."""
         return self.table(world).records[world.targets["record", content]]
 
 
@@ -669,13 +674,13 @@ class UpdateRecord(OnRecord):
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         path = f"/records/{world.targets['record', content]}"
-        return "PATCH", path, {**self.place(world), "fields": {"Name": content}}
+        return "PATCH", path, {**self.location(world), "fields": {"Name": content}}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         record = self.record(world, content)
-        return [Made(record.id)] if record.cells.get(self.field(world, "Name")) == content else []
+        return [CreatedObject(record.id)] if record.cells.get(self.field(world, "Name")) == content else []
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["record_id"]]
 
 
@@ -686,12 +691,12 @@ class AttachFile(OnRecord):
         body = {"record_id": world.targets["record", content], "field": world.example("tables", "attachment_field")}
         return "POST", "/attachments", {**body, "url": "https://files.example/logo.png", "filename": _file(content)}
 
-    def made(self, world: World, content: str) -> Iterable[Made]:
+    def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         cell = self.field(world, world.example("tables", "attachment_field"))
         attached = self.record(world, content).cells.get(cell) or ()
-        return [Made(one.id) for one in attached if one.filename == _file(content)]
+        return [CreatedObject(one.id) for one in attached if one.filename == _file(content)]
 
-    def told(self, data: Data) -> Sequence[str | None]:
+    def returned_ids(self, data: Data) -> Sequence[str | None]:
         return [data["attachment_id"]]
 
 

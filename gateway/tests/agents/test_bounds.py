@@ -21,7 +21,7 @@ from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 from harness.gateway_server import Gateway, Reply, free_port, run_gateway
-from harness.mcp_clients import PATH, Mode, ProgressLog, agent, named, outcome, posted, run_bridge, words
+from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_bridge
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
@@ -174,8 +174,8 @@ async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) ->
     assert {"limit", "sort", "cursor"} == {
         detail["parameter"] for detail in result.structured_content["error"]["details"]
     }
-    assert words(result).startswith("invalid_parameters: Parameters ")
-    assert f"Run: {run['run_id']}" in words(result)
+    assert first_text(result).startswith("invalid_parameters: Parameters ")
+    assert f"Run: {run['run_id']}" in first_text(result)
 
 
 @requirement("mcp-11")
@@ -187,7 +187,7 @@ async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: G
         second = await client.call_tool("notes_list_databases", {"limit": 1})
 
     assert ("ok", "rate_limited") == (outcome(first), outcome(second))
-    assert f"Wait: {second.structured_content['retry_after']} seconds." in words(second)
+    assert f"Wait: {second.structured_content['retry_after']} seconds." in first_text(second)
 
 
 @requirement("limits-6")
@@ -231,7 +231,7 @@ async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway
         result = await client.call_tool("notes_create_page", given)
 
     assert "outcome_unknown" == outcome(result)
-    assert result.structured_content["error"]["remedy"] in words(result)
+    assert result.structured_content["error"]["remedy"] in first_text(result)
 
 
 @requirement("mcp-11")
@@ -311,7 +311,7 @@ async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> Non
         chosen = await client.call_tool("notes_list_databases", {"connection_id": made[1]})
 
     assert "invalid_parameters" == outcome(unnamed)
-    assert f"{made[0]} (Sales), {made[1]} (Support)" in words(unnamed)
+    assert f"{made[0]} (Sales), {made[1]} (Support)" in first_text(unnamed)
     assert made == unnamed.structured_content["error"]["details"][0]["allowed"]
     assert "ok" == outcome(chosen)
 
@@ -346,7 +346,7 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
     assert {"Connections", "Events of notes: \ufffdgpj.exe\ufffd", "Events of notes: \u05e9\u05dc\u05d5\u05dd"} == {
         resource.title for resource in listed
     }
-    assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in words(unnamed), "\u202e" in words(unnamed))
+    assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in first_text(unnamed), "\u202e" in first_text(unnamed))
 
 
 # Bounds
@@ -409,7 +409,7 @@ def test_warnings_are_told_in_the_data_and_in_words() -> None:
 def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
     result = results.success_result(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
 
-    assert 20_200 > len(words(result))
+    assert 20_200 > len(first_text(result))
     assert result.structured_content["shortened"]
     assert result.structured_content["data"]["body"].endswith("… [cut: 20,000 of 200,000 characters]")
     assert "7" == result.structured_content["data"]["id"]

@@ -17,7 +17,7 @@ from connector_gateway.mcp import resources
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway
-from harness.mcp_clients import Mode, agent, outcome, outcomes, run_bridge, words
+from harness.mcp_clients import Mode, agent, first_text, outcome, outcomes, run_bridge
 from harness.requirement import requirement
 from harness.wait import wait_until
 
@@ -159,7 +159,7 @@ async def test_a_result_is_the_envelope_as_data_and_as_text(gateway: Gateway) ->
         result = await client.call_tool("tables_list_tables", {"base_id": gateway.examples("tables")["base_id"]})
     elsewhere = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"])
 
-    assert result.structured_content == json.loads(words(result))
+    assert result.structured_content == json.loads(first_text(result))
     assert elsewhere.data == result.structured_content["data"]
 
 
@@ -257,7 +257,7 @@ async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
     run = gateway.operator("GET", f"/v1/runs/{told['run_id']}").data
 
     assert ["create the card"] == [request["step"] for request in told["dry_run"]["requests"]]
-    assert (False, True, True) == ("data" in told, from_json(words(result)) == told, run["dry_run"])
+    assert (False, True, True) == ("data" in told, from_json(first_text(result)) == told, run["dry_run"])
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
 
 
@@ -293,4 +293,4 @@ async def test_an_agent_is_sent_to_a_resource(gateway: Gateway) -> None:
         result = await client.call_tool("notes_list_databases", {"connection_id": "conn_nothing"})
 
     assert "gateway://connections" in result.structured_content["error"]["remedy"]
-    assert "gateway://connections" in words(result)
+    assert "gateway://connections" in first_text(result)

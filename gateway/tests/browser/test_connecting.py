@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 from connector_gateway.connectors import CONNECTORS
 from harness.chromium import Window, window
 from harness.gateway_server import Gateway
-from harness.operation_calls import Reading, calls_of, read
+from harness.operation_calls import ReadCall, calls_of, read
 
 every = pytest.mark.parametrize("name", CONNECTORS)
 
@@ -111,13 +111,13 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 
 @pytest.mark.parametrize("name", SHARED)
 async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
-    page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
+    page, call = signed_in.page, calls_of(name).read_calls(six.examples(name))[1]
     await invite(signed_in, six, name)
     await go_on(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()
     await page.get_by_role("button", name="Allow").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
-    less = Reading(call.method, call.path, {"connection_id": newest(six, name)["connection_id"], **call.values})
+    less = ReadCall(call.method, call.path, {"connection_id": newest(six, name)["connection_id"], **call.values})
     whole, part = read(six, name, call), read(six, name, less)
 
     assert "active" == newest(six, name)["status"]

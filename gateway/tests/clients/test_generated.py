@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from examples.documented import blocks_of
+from examples.code_blocks import blocks_of
 from harness.example_calls import playground
 from harness.gateway_server import Gateway
 from harness.npm_packages import packages_in

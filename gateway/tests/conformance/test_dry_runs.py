@@ -44,14 +44,14 @@ def write(world: AllConnectors, name: str, content: str, **headers: str) -> Repl
     """What is answered to a write, whose journal begins with it."""
     kind = KINDS[name]
     method, path, body = kind.request(world.world, content)
-    sent = {"connection_id": world.gateway.connections[kind.room], **body}
-    world.gateway.clear(kind.room)
-    return world.gateway.request(method, f"/v1/connectors/{kind.room}{path}", json=sent, headers=headers)
+    sent = {"connection_id": world.gateway.connections[kind.connector], **body}
+    world.gateway.clear(kind.connector)
+    return world.gateway.request(method, f"/v1/connectors/{kind.connector}{path}", json=sent, headers=headers)
 
 
 def changes(world: AllConnectors, name: str) -> Sequence[str]:
     """The requests that change something and reached the application."""
-    seen = world.gateway.journal(KINDS[name].room)
+    seen = world.gateway.journal(KINDS[name].connector)
     return [f"{method} {path}" for method, path, _ in seen if method != "GET" and not READING.search(path)]
 
 
@@ -78,9 +78,9 @@ def test_every_write_that_is_declared_is_tried() -> None:
 def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: AllConnectors, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
     world.prepare(name, content)
-    before, rows = len(list(KINDS[name].made(world.world, content))), rows_but_runs(world)
+    before, rows = len(list(KINDS[name].created(world.world, content))), rows_but_runs(world)
     told = write(world, name, content, **DRY, **{"Idempotency-Key": name})
-    sent, made = changes(world, name), list(KINDS[name].made(world.world, content))
+    sent, made = changes(world, name), list(KINDS[name].created(world.world, content))
     rows_after = rows_but_runs(world)
     done = write(world, name, content, **{"Idempotency-Key": name})
     then = changes(world, name)
@@ -206,4 +206,4 @@ def test_what_it_assumed_is_not_remembered(world: AllConnectors) -> None:
     write(world, "boards.attach_checklist", "Dry list", **DRY)
     write(world, "boards.attach_checklist", "Dry list")
 
-    assert [()] == [one.flaws for one in KINDS["boards.attach_checklist"].made(world.world, "Dry list")]
+    assert [()] == [one.flaws for one in KINDS["boards.attach_checklist"].created(world.world, "Dry list")]

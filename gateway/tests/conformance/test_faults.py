@@ -80,7 +80,7 @@ def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 def reading(started: AllConnectors, room: str, **fault: Any) -> Reply:
     """What is answered to a read through a new connection, whose requests meet *fault*."""
-    call, gateway = started.readings(room)[0], started.newly_connected(room)
+    call, gateway = started.read_calls(room)[0], started.with_new_connection(room)
     started.gateway.clear(room)
     started.gateway.fault(room, **fault)
     return read(gateway, room, call)
@@ -119,10 +119,10 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: 
         return gateway.operator("GET", f"/v1/connections/{gateway.connections[room]}").data["status"]
 
     gateway.revoke(room)
-    refused = [read(gateway, room, all_rooms.readings(room)[0]), write(gateway, world, name, "revoked", "revoked")]
+    refused = [read(gateway, room, all_rooms.read_calls(room)[0]), write(gateway, world, name, "revoked", "revoked")]
     told = status()
     gateway.authorise(room)
-    granted = read(gateway, room, all_rooms.readings(room)[0])
+    granted = read(gateway, room, all_rooms.read_calls(room)[0])
     written = write(gateway, world, name, "revoked", "revoked")
 
     assert [(401, "connection_revoked", "Bearer")] * 2 == [
@@ -138,7 +138,7 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: AllConnect
     all_rooms.gateway.clear(room)
     reader, name = all_rooms.gateway.with_key("read", calls_per_minute=1000), calls_of(room).WRITE[0]
     all_rooms.prepare(name, "refused")
-    answered = read(reader, room, all_rooms.readings(room)[0])
+    answered = read(reader, room, all_rooms.read_calls(room)[0])
     all_rooms.gateway.clear(room)
     refused = write(reader, all_rooms.world, name, "refused", None)
 
@@ -203,7 +203,7 @@ def test_what_a_fault_held_up_is_in_no_later_journal(impatient: AllConnectors, r
 def test_an_application_that_cannot_be_reached_is_told_so(
     all_rooms: AllConnectors, cut_off: AllConnectors, room: str
 ) -> None:
-    reply = read(cut_off.gateway, room, all_rooms.readings(room)[0])
+    reply = read(cut_off.gateway, room, all_rooms.read_calls(room)[0])
 
     assert (503, "upstream_unavailable") == (reply.status, reply.code)
 

@@ -39,7 +39,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 def test_what_is_too_large_is_asked_for_in_smaller_pages(
     started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
 ) -> None:
-    caller = started.newly_connected(room)
+    caller = started.with_new_connection(room)
     examples = caller.examples(room)
     query = {name: examples[name] for name in given}
     caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE})
@@ -54,7 +54,7 @@ def test_what_is_too_large_is_asked_for_in_smaller_pages(
 def test_what_is_too_large_one_by_one_is_told_as_the_applications(
     started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
 ) -> None:
-    caller = started.newly_connected(room)
+    caller = started.with_new_connection(room)
     examples = caller.examples(room)
     query = {name: examples[name] for name in given}
     caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE}, times=6)
@@ -67,7 +67,7 @@ def test_what_is_too_large_one_by_one_is_told_as_the_applications(
 
 @requirement("common-189")
 def test_a_write_whose_answer_is_too_large_is_in_doubt(started: AllConnectors) -> None:
-    caller = started.newly_connected("boards")
+    caller = started.with_new_connection("boards")
     path = f"/boards/cards/{caller.examples('boards')['card_id']}/comments"
     caller.fault("boards", method="POST", fault="status", status=200, body={"pad": LARGE})
 

@@ -19,7 +19,7 @@ from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.html_browser import Browser as Reader
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from harness.secret_leaks import LEAKS, TOLD_ON_PURPOSE
+from harness.secret_leaks import INTENDED_RECIPIENTS, LEAKS
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -31,7 +31,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
     ):
         yield gateway
         LEAKS.forget(*sandbox.emulators["notes"].credentials().values(), OPERATOR)
-        LEAKS.found()
+        LEAKS.collect()
 
 
 def token(gateway: Gateway) -> str:
@@ -42,18 +42,18 @@ def token(gateway: Gateway) -> str:
 @requirement("connections-24")
 def test_a_token_in_an_answer_is_found(gateway: Gateway) -> None:
     path = f"/v1/connections/{gateway.connections['notes']}"
-    before = LEAKS.found()
+    before = LEAKS.collect()
     gateway.operator("PATCH", path, json={"name": f"my {token(gateway)}"})
 
-    assert ([], [f"a secret of a connection, in an answer to PATCH {path}"]) == (before, LEAKS.found())
+    assert ([], [f"a secret of a connection, in an answer to PATCH {path}"]) == (before, LEAKS.collect())
 
 
 @requirement("connections-24")
 def test_a_token_in_the_log_is_found(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     structlog.get_logger().warning("refused", url=f"/1/authorize?token={token(gateway)}&x=1")
-    LEAKS.heard("the log", capsys.readouterr().out)
+    LEAKS.record("the log", capsys.readouterr().out)
 
-    assert ["a secret of a connection, in the log"] == LEAKS.found()
+    assert ["a secret of a connection, in the log"] == LEAKS.collect()
 
 
 @requirement("connections-24")
@@ -61,7 +61,7 @@ def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> N
     before = LEAKS.stored(tmp_path / "gateway.db-wal")
     gateway.operator("PATCH", f"/v1/connections/{gateway.connections['notes']}", json={"name": token(gateway)})
     after = LEAKS.stored(tmp_path / "gateway.db-wal")
-    LEAKS.found()
+    LEAKS.collect()
 
     assert ([], ["a secret of a connection, in a file"]) == (before, after)
 
@@ -70,7 +70,7 @@ def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> N
 def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
 
-    assert (200, []) == (reply.status, LEAKS.found())
+    assert (200, []) == (reply.status, LEAKS.collect())
 
 
 # Every kind of secret
@@ -165,11 +165,11 @@ def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_
     gateway: Gateway, someone: BrowserUser, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret, path = KINDS[kind](someone), f"/v1/connections/{gateway.connections['notes']}"
-    before = LEAKS.found()
+    before = LEAKS.collect()
     structlog.get_logger().warning("refused", url=f"/connect/notes/callback?code={secret}&x=1")
-    LEAKS.heard("the log", capsys.readouterr().out)
+    LEAKS.record("the log", capsys.readouterr().out)
     gateway.operator("PATCH", path, json={"name": f"my {secret}"})
-    after = LEAKS.found()
+    after = LEAKS.collect()
     gateway.operator("PATCH", path, json={"name": ""})
     LEAKS.forget(secret)
 
@@ -178,7 +178,7 @@ def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_
 
 
 def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
-    assert set() == TOLD_ON_PURPOSE.keys() - KINDS.keys()
+    assert set() == INTENDED_RECIPIENTS.keys() - KINDS.keys()
 
 
 @requirement("connections-24")
@@ -189,7 +189,7 @@ def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tm
         with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:
             secret = KINDS[kind](someone)
             gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
-        found = LEAKS.found()
+        found = LEAKS.collect()
         LEAKS.forget(secret)
 
     assert [f"{kind}, in the database"] == found

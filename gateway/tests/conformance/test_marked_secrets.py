@@ -12,7 +12,7 @@ from harness.all_connectors import AllConnectors, NoNetwork, only
 from harness.connect_pages import BrowserUser, open_link, reconnecting, user
 from harness.consent_pages import Browser
 from harness.gateway_server import Gateway, run_gateway
-from harness.operation_calls import VendorView, read, write, writings
+from harness.operation_calls import VendorView, read, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.secret_leaks import LEAKS
@@ -61,16 +61,16 @@ def pasted(gateway: Gateway, room: str) -> str:
 
 def call_everything(started: AllConnectors, gateway: Gateway, room: str) -> None:
     """Call every operation, then have the application fail and repeat the credentials that it was sent."""
-    for number, name in enumerate(writings(room)):
+    for number, name in enumerate(writes_of(room)):
         started.prepare(name, f"marked {number}")
         write(gateway, started.world, name, f"marked {number}", f"marked {number}")
-    for reading in started.readings(room):
+    for reading in started.read_calls(room):
         read(gateway, room, reading)
     stored = started.gateway.run(started.gateway.app.connections.find(gateway.connections[room]))
     assert stored is not None
     told = {"message": " ".join(stored.stored.values()), "error": " ".join(stored.stored.values())}
     started.gateway.fault(room, fault="status", status=500, body=told, times=1000)
-    for reading in started.readings(room):
+    for reading in started.read_calls(room):
         read(gateway, room, reading)
     gateway.operator("POST", f"/v1/connections/{gateway.connections[room]}/test")
     started.gateway.clear(room)
@@ -117,13 +117,13 @@ def test_no_secret_of_a_connection_leaves_the_process(
             metrics = gateway.request("GET", "/metrics").body
     traced, logged = spans(collector), capsys.readouterr().out
     for text in traced:
-        LEAKS.heard("a span", text)
-    LEAKS.heard("the log", logged)
-    LEAKS.heard("the metrics", metrics.decode())
+        LEAKS.record("a span", text)
+    LEAKS.record("the log", logged)
+    LEAKS.record("the metrics", metrics.decode())
     kept = b"".join(file.read_bytes() for file in tmp_path.glob("gateway.db*")).decode("latin-1")
 
     assert (room not in WITHOUT_REFRESH, "removed") == of_user
-    assert [] == LEAKS.found()
+    assert [] == LEAKS.collect()
     assert [] == [name for name, secret in secrets.items() if name != "client_id" and secret in kept + logged]
     assert (True, True) == ("answered" in logged, any("url.path" in text for text in traced))
     assert (room == "boards") == any("/1/tokens/{token}" in text for text in traced)

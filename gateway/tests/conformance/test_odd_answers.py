@@ -97,14 +97,14 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 @pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
 def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: AllConnectors, odd: Odd) -> None:
     room = odd.call.partition(" ")[0].partition(".")[0]
-    gateway, content = started.newly_connected(room), f"odd {next(numbers)}"
+    gateway, content = started.with_new_connection(room), f"odd {next(numbers)}"
     method, path = odd.request.split()
     started.gateway.clear(room)
 
     def call() -> Reply:
         if "." in odd.call:
             return write(gateway, started.world, odd.call, content, content)
-        return read(gateway, room, started.readings(room)[int(odd.call.partition(" ")[2])])
+        return read(gateway, room, started.read_calls(room)[int(odd.call.partition(" ")[2])])
 
     if "." in odd.call:
         started.prepare(odd.call, content)

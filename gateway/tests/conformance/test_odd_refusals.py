@@ -11,10 +11,10 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import SUBJECT_KEYS, all_errors
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import read, write, writings
+from harness.operation_calls import read, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.trials import misshapen
+from hostile.call_trials import misshapen
 from workspace_sandbox import EMULATORS
 
 BODIES: Sequence[object] = (
@@ -42,10 +42,10 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 def replies(started: AllConnectors, room: str, status: int) -> Iterator[tuple[object, Reply]]:
     """What every operation of *room* answers while the third party refuses everything, with each of the bodies."""
-    names: Sequence[str] = writings(room)
-    readings = started.readings(room)
+    names: Sequence[str] = writes_of(room)
+    readings = started.read_calls(room)
     for number, body in enumerate(BODIES):
-        gateway, content = started.newly_connected(room), f"odd {status} {number}"
+        gateway, content = started.with_new_connection(room), f"odd {status} {number}"
         started.gateway.clear(room)
         for name in names:
             started.prepare(name, content)
@@ -73,7 +73,7 @@ def test_a_refusal_of_any_shape_is_the_applications(started: AllConnectors, room
 def test_a_refusal_that_says_nothing_is_told_by_its_status(
     started: AllConnectors, room: str, status: int, code: str
 ) -> None:
-    gateway, reading = started.newly_connected(room), started.readings(room)[0]
+    gateway, reading = started.with_new_connection(room), started.read_calls(room)[0]
     gateway.fault(room, fault="status", status=status, body={}, times=10_000)
     reply = read(gateway, room, reading)
     started.gateway.clear(room)
@@ -84,8 +84,8 @@ def test_a_refusal_that_says_nothing_is_told_by_its_status(
 @requirement("common-221")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: AllConnectors, room: str) -> None:
-    gateway = started.newly_connected(room)
-    replies = [read(gateway, room, reading) for reading in started.readings(room)]
+    gateway = started.with_new_connection(room)
+    replies = [read(gateway, room, reading) for reading in started.read_calls(room)]
     about = [reply for reply in replies if reply.status >= 400 and reply.code in NAMED]
 
     assert [] == [reply.body for reply in about if SUBJECT_KEYS.isdisjoint(reply.details[0])]

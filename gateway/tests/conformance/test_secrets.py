@@ -14,7 +14,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import read, write, writings
+from harness.operation_calls import read, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
@@ -53,8 +53,8 @@ def echo(credentials: Mapping[str, str], shape: str) -> Any:
 
 def replies(started: AllConnectors, room: str, status: int, shape: str) -> list[Reply]:
     """What is answered by every operation of *room* while the third party repeats what it was sent."""
-    gateway, names, content = started.newly_connected(room), writings(room), f"echo {status} {shape}"
-    readings = started.readings(room)
+    gateway, names, content = started.with_new_connection(room), writes_of(room), f"echo {status} {shape}"
+    readings = started.read_calls(room)
     started.gateway.clear(room)
     for name in names:
         started.prepare(name, content)
@@ -86,7 +86,7 @@ def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
 @requirement("common-160")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_nothing_of_a_call_shows_its_credentials(started: AllConnectors, room: str) -> None:
-    caller, run = started.newly_connected(room), Run("http")
+    caller, run = started.with_new_connection(room), Run("http")
     connection_id = ConnectionId(caller.connections[room])
     app = started.gateway.app
     connection = started.gateway.run(app.connections.get_many([connection_id]))[connection_id]

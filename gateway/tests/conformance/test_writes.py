@@ -10,10 +10,10 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import defects, write, writings
+from harness.operation_calls import defects, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.outcomes import STEPS
+from hostile.outcome_cases import STEPS
 from simulation.vendors import READS
 from simulation.writes import KINDS, OVER
 from workspace_sandbox import EMULATORS
@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 HTML = "<html><body><h1>Bad Gateway</h1></body></html>"
 EDGE = {"fault": "status", "status": 502, "body": HTML}
-WRITES = [name for room in CONNECTORS for name in writings(room)]
+WRITES = [name for room in CONNECTORS for name in writes_of(room)]
 TWINS = [step for step in STEPS if KINDS[step[0]].twins and "long" not in step[0] and "checklists" not in step[2]]
 PATIENCE = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.3"}
 TOGETHER = 20
@@ -58,7 +58,7 @@ def started(sandbox: Sandbox, folder: Path) -> Iterator[AllConnectors]:
 def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Iterator[AllConnectors]:
     """A gateway on the same database that remembers nothing of what the first one did."""
     with run_all_connectors(sandbox, folder, alone=False) as other:
-        other.gateway = other.gateway.asked_by(started.gateway)
+        other.gateway = other.gateway.for_caller_of(started.gateway)
         yield other
 
 
@@ -80,7 +80,7 @@ class Writing:
 
     def __init__(self, started: AllConnectors, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
         self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
-        self.started, self.room = started, KINDS[self.name].room
+        self.started, self.room = started, KINDS[self.name].connector
         self.content = f"{content} {next(NUMBERS)}"
         started.gateway.clear(self.room)
         started.prepare(self.name, self.content)
@@ -110,7 +110,7 @@ class Writing:
         return "ok" if reply.status == 200 else reply.code
 
     def made(self) -> int:
-        return len([one for one in KINDS[self.name].made(self.started.world, self.content) if one.part == 0])
+        return len([one for one in KINDS[self.name].created(self.started.world, self.content) if one.part == 0])
 
 
 @requirement("common-79", "common-97", "notes-23", "tables-15")

@@ -8,7 +8,7 @@ from connector_gateway.kit.operation import writes
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     MAKE,
-    REFUSED,
+    REJECTED,
     SETTLE_SECONDS,
     CoreFixture,
     Failure,
@@ -40,11 +40,11 @@ async def catch_error(stage: CoreFixture) -> GatewayError:
 
 
 async def test_a_rejected_step_is_replaced_by_its_alternative(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED]
+    stage.shelf.troubles = [REJECTED]
     envelope = await stage.put(operation=try_twice)
 
     assert {"thing_id": "thing 1"} == data(envelope)
-    assert 2 == stage.shelf.asked
+    assert 2 == stage.shelf.request_count
 
 
 async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
@@ -52,24 +52,24 @@ async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
     failed = await catch_error(stage)
 
     assert "upstream_error" == failed.code
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93")
 async def test_a_skipped_step_is_not_resent_by_a_retry(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles = [REFUSED, in_doubt("silent")]
+    stage.shelf.troubles = [REJECTED, in_doubt("silent")]
     await catch_error(stage)
     stage.shelf.things.append("cup")
     clock.at += SETTLE_SECONDS
     again = await stage.put(operation=try_twice)
 
     assert {"thing_id": "thing 1"} == data(again)
-    assert (["cup"], 2) == (stage.shelf.things, stage.shelf.asked)
+    assert (["cup"], 2) == (stage.shelf.things, stage.shelf.request_count)
 
 
 @requirement("common-93")
 async def test_a_rejected_step_does_not_compete_with_its_alternative(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED, None, in_doubt("cut", done=True)]
+    stage.shelf.troubles = [REJECTED, None, in_doubt("cut", done=True)]
     await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
     another = await stage.put(key="key-2", operation=make_thing)
@@ -79,7 +79,7 @@ async def test_a_rejected_step_does_not_compete_with_its_alternative(stage: Core
 
 
 async def test_a_write_with_both_steps_rejected_releases_its_key(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED, REFUSED]
+    stage.shelf.troubles = [REJECTED, REJECTED]
     error = await catch_error(stage)
     again = await stage.put("plate", operation=try_twice)
 

@@ -2,7 +2,7 @@
 
 from connector_gateway.core.calls.error_details import public_details
 from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors
-from harness.openapi_check import PLACES
+from harness.openapi_check import LOCATION_FIELDS
 from harness.requirement import requirement
 
 
@@ -12,7 +12,9 @@ def test_every_4xx_error_has_a_detail_with_its_code_and_a_location() -> None:
     unplaced = [
         error.code
         for error in errors
-        if not any(detail["code"] == error.code and detail.keys() & PLACES for detail in public_details(error("No.")))
+        if not any(
+            detail["code"] == error.code and detail.keys() & LOCATION_FIELDS for detail in public_details(error("No."))
+        )
     ]
 
     assert [] == unplaced

@@ -27,7 +27,7 @@ from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
-    REFUSED,
+    REJECTED,
     SETTLE_SECONDS,
     CoreFixture,
     Failure,
@@ -178,7 +178,7 @@ async def test_an_invalid_header_key_is_rejected(stage: CoreFixture, header: str
 
 @requirement("common-92")
 async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(REFUSED)
+    stage.shelf.troubles.append(REJECTED)
     error = await catch_error(stage)
     retry = await stage.put()
 
@@ -188,7 +188,7 @@ async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
 
 
 async def test_calls_that_wait_for_a_rejected_call_are_attempted(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(REFUSED)
+    stage.shelf.troubles.append(REJECTED)
     outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
 
     assert 1 == sum(isinstance(outcome, UpstreamRefused) for outcome in outcomes)
@@ -215,7 +215,7 @@ async def test_a_call_waits_for_a_concurrent_call_only_for_a_limited_time(stage:
     async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
-        await stage.shelf.was_asked()
+        await stage.shelf.wait_for_request()
         error = await catch_error(other)
         stage.shelf.gate.set()
         await first_call
@@ -230,7 +230,7 @@ async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result
 ) -> None:
     stage.shelf.gate.clear()
     first_call = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     clock.slept.clear()
     async with run_core(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
@@ -286,7 +286,7 @@ async def test_an_in_doubt_write_without_effect_has_an_unknown_outcome(stage: Co
     error = await catch_error(stage)
 
     assert isinstance(error, OutcomeUnknown)
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93", "outcomes-7", "outcomes-10")
@@ -308,8 +308,8 @@ async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_defer
     )
     assert [
         at + pause for at in (sent_at, answered_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)
-    ] == stage.shelf.looked_at
-    assert 1 == stage.shelf.asked
+    ] == stage.shelf.searched_at
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93")
@@ -384,7 +384,7 @@ async def test_a_retry_after_a_reported_failure_writes_immediately(stage: CoreFi
 
     assert {"thing_id": "thing 1"} == data(retry)
     assert before == clock.at
-    assert 2 == len(stage.shelf.looks)
+    assert 2 == len(stage.shelf.searches)
 
 
 async def test_an_unexpected_response_puts_the_write_in_doubt(stage: CoreFixture) -> None:
@@ -399,7 +399,7 @@ async def test_an_unexpected_response_puts_the_write_in_doubt(stage: CoreFixture
 async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     stage.shelf.gate.set()
@@ -415,7 +415,7 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
 async def test_a_cancelled_call_is_reported_as_interrupted(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     (run,) = await stage.app.runs.list(stage.workspace_id)
@@ -445,7 +445,7 @@ async def test_a_retry_resolves_an_in_doubt_write_once_it_took_effect(stage: Cor
 
     assert {"thing_id": "thing 1"} == data(retry)
     assert began == clock.at
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("outcomes-8")
@@ -476,7 +476,7 @@ async def test_a_write_without_a_key_is_not_resent_and_its_remedy_is_to_check(st
 
     assert isinstance(error, OutcomeUnknown)
     assert (CHECK_UPSTREAM_FIRST, None) == (error.remedy, error.retry_after)
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 async def test_a_failed_search_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
@@ -500,7 +500,7 @@ async def test_the_write_of_a_dead_process_is_searched_before_it_is_sent(databas
     async with run_core(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
-        await dead.shelf.was_asked()
+        await dead.shelf.wait_for_request()
         async with run_core(database_url, clock, dead.shelf) as living:
             living.workspace_id, living.caller = dead.workspace_id, dead.caller
             living.connection_id = dead.connection_id
@@ -519,7 +519,7 @@ async def test_the_claim_of_a_live_process_is_not_taken_over(stage: CoreFixture,
     stage.shelf.gate.clear()
     await stage.app._processes.heartbeat()
     first_call = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     clock.at += DEAD_AFTER_SECONDS - 1
     await stage.app._processes.heartbeat()
     stage.shelf.gate.set()

@@ -34,7 +34,7 @@ async def drop_request(stage: CoreFixture, key: str | None = "key-1") -> None:
 async def test_a_newer_unowned_object_belongs_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
     await drop_request(stage)
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at
+    stage.shelf.created_at["thing 1"] = clock.at
     retry = await create_thing(stage)
 
     assert "thing 1" == retry
@@ -44,7 +44,7 @@ async def test_a_newer_unowned_object_belongs_to_the_call(stage: CoreFixture, cl
 @requirement("common-97")
 async def test_an_older_object_does_not_belong_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at - 3
+    stage.shelf.created_at["thing 1"] = clock.at - 3
     await drop_request(stage)
     clock.at += SETTLE_SECONDS
     retry = await create_thing(stage)
@@ -99,11 +99,11 @@ async def test_an_object_of_an_in_doubt_call_is_not_taken_before_the_own_request
 ) -> None:
     await drop_request(stage, "key-1")
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at
+    stage.shelf.created_at["thing 1"] = clock.at
     await drop_request(stage, "key-2")
     error = await catch_error(stage, "key-2")
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 2"] = clock.at
+    stage.shelf.created_at["thing 2"] = clock.at
     clock.at += SETTLE_SECONDS
     object_ids = {await create_thing(stage, "key-1"), await create_thing(stage, "key-2")}
 
@@ -132,7 +132,7 @@ async def test_no_object_is_claimed_while_an_equal_one_is_created(stage: CoreFix
     stage.shelf.gate.clear()
     stage.shelf.visited.clear()
     creation = asyncio.create_task(create_thing(stage, "key-1"))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.things.append("cup")
     error = await catch_error(stage, "key-2")
     stage.shelf.gate.set()
@@ -160,10 +160,10 @@ async def test_an_adopted_object_belongs_to_one_call_until_it_ends(stage: CoreFi
     stage.shelf.things.append("cup")
     stage.shelf.gate.clear()
     first = asyncio.create_task(stage.put(key=None, operation=cover_thing))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.visited.clear()
     second = asyncio.create_task(stage.put(key=None, operation=cover_thing))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.gate.set()
     covered = [data(await first)["thing_id"], data(await second)["thing_id"]]
     after = data(await stage.put(key=None, operation=cover_thing))["thing_id"]
@@ -176,7 +176,7 @@ async def test_an_adopted_object_belongs_to_one_call_until_it_ends(stage: CoreFi
 async def test_a_call_that_lost_its_claim_changes_nothing(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     late = asyncio.create_task(catch_error(stage))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     taken = update(tables.claims).values(run_id="run_of_another", attempt=2)
     await stage.app.database.write(lambda writing: writing.execute(taken))
     stage.shelf.gate.set()
@@ -199,7 +199,7 @@ async def test_an_unreadable_first_call_is_reported_and_nothing_is_sent(stage: C
 
     assert (OutcomeUnknown, OutcomeUnknown) == (type(error), type(retry))
     assert "can no longer be read" in error.message
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-84")

@@ -165,7 +165,7 @@ async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_k
 async def test_an_object_older_than_the_backup_is_not_taken_for_a_new_one(backed_up: BackedUpGateway) -> None:
     async with backed_up.restored() as stage:
         stage.shelf.things.append("cup")
-        stage.shelf.made_at["thing 1"] = backed_up.backup_at - HOUR
+        stage.shelf.created_at["thing 1"] = backed_up.backup_at - HOUR
         retry = await stage.put(operation=make_thing)
 
     assert {"thing_id": "thing 2"} == data(retry)
@@ -183,7 +183,7 @@ async def test_finished_keys_in_the_backup_are_replayed_without_a_search(
         retry = await stage.put()
 
     assert data(first) == data(retry)
-    assert [] == stage.shelf.looks
+    assert [] == stage.shelf.searches
 
 
 @requirement("keys-11", "writes-6")
@@ -221,7 +221,7 @@ async def test_a_write_without_a_key_is_not_searched_after_a_restore(backed_up: 
     async with backed_up.restored(settled=False) as stage:
         await stage.put(key=None)
 
-    assert ([], ["cup"]) == (stage.shelf.looks, stage.shelf.things)
+    assert ([], ["cup"]) == (stage.shelf.searches, stage.shelf.things)
 
 
 @requirement("keys-11")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.core_fixture import REFUSED, FakeUpstream, in_doubt
+from harness.core_fixture import REJECTED, FakeUpstream, in_doubt
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
 
@@ -176,7 +176,7 @@ def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
 
 @requirement("common-44")
 def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
-    shelf.troubles.append(REFUSED)
+    shelf.troubles.append(REJECTED)
     reply = put(gateway)
 
     assert {"run_id", "connector", "error"} == reply.body.keys()

@@ -342,7 +342,7 @@ def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gatew
     with open_raw_connection(gateway.base_url) as speaker:
         body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
         speaker.ask("POST", THINGS, authorised(gateway), JSON, f"Content-Length: {len(body)}", body=body)
-        gateway.run(shelf.was_asked())
+        gateway.run(shelf.wait_for_request())
         passing(gateway, 10 * BODY_SECONDS)
         gateway.loop.call_soon_threadsafe(shelf.gate.set)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from examples.documented import blocks_of, decoded
+from examples.code_blocks import blocks_of, decoded
 from harness.npm_packages import packages_in
 from workspace_sandbox import APPLICATIONS
 from workspace_sandbox.runner import RunningSandbox, run_sandbox

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from harness.operation_calls import Examples, Reading
+from harness.operation_calls import Examples, ReadCall
 
 WRITE = ("boards.comment_on_card", "/1/cards")
 """The name of a write in the simulation, and the start of the path of its vendor request."""
 
 
-def readings(examples: Examples) -> Sequence[Reading]:
+def readings(examples: Examples) -> Sequence[ReadCall]:
     """Return calls that change nothing. The first one sends a vendor request each time."""
     return [
-        Reading("GET", "/lists", {"board_id": examples["board_id"]}),
-        Reading("GET", "/lists", {"board_id": examples["hidden_board_id"]}),
-        Reading("POST", "/cards", {"list_id": examples["hidden_list_id"], "name": "x"}),
-        Reading("POST", "/cards", {"list_id": examples["list_ids"][0], "name": "x", "labels": ["no such label"]}),
-        Reading("POST", f"/cards/{examples['hidden_card_id']}/comments", {"text": "x"}),
-        Reading("POST", f"/cards/{examples['hidden_card_id']}/move", {"list_id": examples["list_ids"][0]}),
-        Reading("POST", f"/cards/{examples['hidden_card_id']}/checklists", {"name": "x", "items": ["y"]}),
+        ReadCall("GET", "/lists", {"board_id": examples["board_id"]}),
+        ReadCall("GET", "/lists", {"board_id": examples["hidden_board_id"]}),
+        ReadCall("POST", "/cards", {"list_id": examples["hidden_list_id"], "name": "x"}),
+        ReadCall("POST", "/cards", {"list_id": examples["list_ids"][0], "name": "x", "labels": ["no such label"]}),
+        ReadCall("POST", f"/cards/{examples['hidden_card_id']}/comments", {"text": "x"}),
+        ReadCall("POST", f"/cards/{examples['hidden_card_id']}/move", {"list_id": examples["list_ids"][0]}),
+        ReadCall("POST", f"/cards/{examples['hidden_card_id']}/checklists", {"name": "x", "items": ["y"]}),
     ]

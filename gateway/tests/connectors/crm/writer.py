@@ -70,7 +70,7 @@ class Writer:
 
     def through(self, gateway: Gateway) -> "Writer":
         """Return the same caller for another process after a restart."""
-        return replace(self, gateway=gateway.asked_by(self.gateway))
+        return replace(self, gateway=gateway.for_caller_of(self.gateway))
 
     def sent(self, request: tuple[str, str]) -> int:
         """Return how often such a request has reached the vendor."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.operation_calls import Examples, Reading
+from harness.operation_calls import Examples, ReadCall
 
 WRITE = ("notes.create_page", "/v1/pages")
 """The name of a write in the simulation, and the start of the path of its vendor request."""
@@ -10,15 +10,15 @@ WRITE = ("notes.create_page", "/v1/pages")
 NOWHERE = "11111111111141118111111111111111"
 
 
-def readings(examples: Examples) -> Sequence[Reading]:
+def readings(examples: Examples) -> Sequence[ReadCall]:
     """Return calls that change nothing. The first one sends a vendor request each time."""
     leads = {"database_id": examples["database_id"]}
     return [
-        Reading("GET", "/databases", {}),
-        Reading("POST", "/pages/search", {**leads, "property": "Name", "value": "Acme GmbH: pilot"}),
-        Reading("POST", "/pages/search", {**leads, "property": "Name", "value": "pilot", "match": "contains"}),
-        Reading("POST", "/pages/search", {"database_id": NOWHERE, "property": "Name", "value": "x"}),
-        Reading("POST", "/pages", {**leads, "properties": {"No such property": 1}}),
-        Reading("PATCH", f"/pages/{NOWHERE}", {"properties": {"Name": "x"}}),
-        Reading("GET", "/events", {}),
+        ReadCall("GET", "/databases", {}),
+        ReadCall("POST", "/pages/search", {**leads, "property": "Name", "value": "Acme GmbH: pilot"}),
+        ReadCall("POST", "/pages/search", {**leads, "property": "Name", "value": "pilot", "match": "contains"}),
+        ReadCall("POST", "/pages/search", {"database_id": NOWHERE, "property": "Name", "value": "x"}),
+        ReadCall("POST", "/pages", {**leads, "properties": {"No such property": 1}}),
+        ReadCall("PATCH", f"/pages/{NOWHERE}", {"properties": {"Name": "x"}}),
+        ReadCall("GET", "/events", {}),
     ]

@@ -1,12 +1,12 @@
-"""Somebody who types every block of a page, and compares what it shows with what comes."""
+"""A reader who types every block of a page, and compares what it shows with what comes."""
 
 import json
 import re
 from typing import Any
 
-from examples.blocks import shown
-from examples.documented import Block, decoded, has_lines, is_as_shown
-from examples.shells import EXPORTS, LONGEST_SECONDS, Shell
+from examples.code_blocks import Block, decoded, has_lines, matches
+from examples.dev_shell import EXPORTS, LONGEST_SECONDS, Shell
+from examples.page_coverage import visible_blocks
 from harness.wait import wait_until
 
 BEGUN = {"make run\n", EXPORTS}
@@ -23,7 +23,7 @@ class Reader:
 
     def follow(self, page: str) -> list[str]:
         """What was not as *page* shows it."""
-        return [block.text for block in shown(page) if not getattr(self, f"_{block.language}")(block)]
+        return [block.text for block in visible_blocks(page) if not getattr(self, f"_{block.language}")(block)]
 
     def _sh(self, block: Block) -> bool:
         if block.text not in BEGUN:
@@ -32,11 +32,11 @@ class Reader:
         return True
 
     def _json(self, block: Block) -> bool:
-        shown = json.loads(block.text)
+        expected = json.loads(block.text)
         if "/events?" in self._typed:
             # They come from other processes; each look is a process as well.
-            wait_until(lambda: is_as_shown(shown, self._once_more()), LONGEST_SECONDS, pause=0.25)
-        return is_as_shown(shown, self._answer())
+            wait_until(lambda: matches(expected, self._once_more()), LONGEST_SECONDS, pause=0.25)
+        return matches(expected, self._answer())
 
     def _text(self, block: Block) -> bool:
         return has_lines(block.text, self._printed)
@@ -57,14 +57,14 @@ class Reader:
 
     def _here(self, text: str) -> str:
         """*text* for this installation, and with what was answered last."""
-        told = self._shell.described
-        first = int(told["sandbox_url"].rpartition(":")[2])
-        places = {f"127.0.0.1:{8081 + number}": f"127.0.0.1:{first + number}" for number in range(8)} | {
-            "http://127.0.0.1:8080": told["base_url"],
+        installation = self._shell.described
+        first = int(installation["sandbox_url"].rpartition(":")[2])
+        replacements = {f"127.0.0.1:{8081 + number}": f"127.0.0.1:{first + number}" for number in range(8)} | {
+            "http://127.0.0.1:8080": installation["base_url"],
             "run_…": self._run_id,
-            "ws_…": told["workspace_id"],
-            "conn_…": told["connections"]["chat"],
+            "ws_…": installation["workspace_id"],
+            "conn_…": installation["connections"]["chat"],
         }
-        for there, here in places.items():
+        for there, here in replacements.items():
             text = text.replace(there, here)
         return text

@@ -1,4 +1,4 @@
-"""What an attack costs everybody else: delays of ``/healthz``, and memory of the process, seen from outside."""
+"""What an attack costs other clients: delays of ``/healthz``, and memory of the process, seen from outside."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ TESTS = Path(__file__).parent.parent
 
 @dataclass
 class Seen:
-    """What was seen beside something."""
+    """Measurements of a bystander."""
 
     delays: Sequence[float] = field(default_factory=list)
     waits: Sequence[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Seen:
         return max(self.delays) * 1000
 
     @property
-    def held_ms(self) -> float:
+    def blocked_ms(self) -> float:
         """What the gateway itself kept it waiting at the most, over what it took most of the time."""
         own = [delay - waited for delay, waited in zip(self.delays, self.waits, strict=True)]
         return max(own) * 1000 - self.median_ms
@@ -54,7 +54,7 @@ class Seen:
 
 
 @contextmanager
-def beside(installation: Installation) -> Iterator[Seen]:
+def watch_bystander(installation: Installation) -> Iterator[Seen]:
     """Measure while inside; the figures are there afterwards."""
     assert installation.process is not None
     command = [sys.executable, "-m", "hostile.probe", installation.base_url, str(installation.process.pid)]
@@ -66,9 +66,9 @@ def beside(installation: Installation) -> Iterator[Seen]:
         yield seen
         time.sleep(AFTERWARDS_SECONDS)
     finally:
-        told, _ = probe.communicate("end\n")
-    found = json.loads(told)
-    seen.delays, seen.waits, seen.sizes = found["delays"], found["waits"], found["sizes"]
+        output, _ = probe.communicate("end\n")
+    measured = json.loads(output)
+    seen.delays, seen.waits, seen.sizes = measured["delays"], measured["waits"], measured["sizes"]
 
 
 def tries(measured: Callable[[], Seen], most_ms: float) -> list[Seen]:
@@ -77,17 +77,17 @@ def tries(measured: Callable[[], Seen], most_ms: float) -> list[Seen]:
     Work that holds the process does so each time. What holds it now and then is the rest of the machine.
     """
     seen = [measured()]
-    while len(seen) < TRIES and seen[-1].held_ms >= most_ms:
+    while len(seen) < TRIES and seen[-1].blocked_ms >= most_ms:
         seen.append(measured())
     return seen
 
 
-def least_held_ms(installation: Installation, work: Callable[[], None], most_ms: float) -> float:
-    """What *work* holds everybody else up, at the least of a few tries."""
+def least_blocked_ms(installation: Installation, work: Callable[[], None], most_ms: float) -> float:
+    """The shortest delay that *work* causes other clients, of a few tries."""
 
     def measured() -> Seen:
-        with beside(installation) as seen:
+        with watch_bystander(installation) as seen:
             work()
         return seen
 
-    return min(seen.held_ms for seen in tries(measured, most_ms))
+    return min(seen.blocked_ms for seen in tries(measured, most_ms))

@@ -15,13 +15,13 @@ from connector_gateway.connectors import CONNECTORS
 SAMPLE_SECONDS = 0.2
 MINUTE = 60.0
 NOTICED_SECONDS = 5.0
-"""How long after a trouble of the store all processes have noticed that it is over."""
+"""The time until all processes have noticed that the store works again."""
 
 LONGEST = {
     name: max(budget.per_seconds for budget in connector.budgets.values() if budget.per_seconds <= MINUTE)
     for name, connector in CONNECTORS.items()
 }
-"""The longest window of each room, but for those that no trial fills."""
+"""The longest window of each connector, but for those that no trial fills."""
 
 LATELY_SECONDS = 3.0
 SHARE = 0.5
@@ -29,12 +29,12 @@ SHARE = 0.5
 
 @dataclass
 class Windows:
-    """Who was refused as too fast, and whether the store was to blame."""
+    """Who was rejected as too fast, and whether the store was to blame."""
 
     load: Load
     faults: Faults
     excused: Counter[str] = field(default_factory=Counter)
-    """Refusals while the store was away, or within a window after: what a share may exceed."""
+    """Errors while the store was away, or within a window after: what a share may exceed."""
 
     exceeded: Counter[str] = field(default_factory=Counter)
     """All others."""
@@ -49,31 +49,31 @@ class Windows:
             self.look()
 
     def look(self) -> None:
-        """Tell whose fault it is what was refused since this was done last."""
+        """Attribute the 429 responses since the last call."""
         now = time.monotonic()
         if self._excused(now, MINUTE):
             self.troubled.append((now - SAMPLE_SECONDS, now))
-        fresh = refused(self.load, self.faults) - (self.excused + self.exceeded)
-        for room, times in fresh.items():
-            excused = self._excused(now, LONGEST[room])
-            (self.excused if excused else self.exceeded)[room] += times
-            told = f"refused as too many: {room}{' (the store was away)' if excused else ''}"
-            self.faults.note(f"{told}, after requests {self._lately(room)} s before{self._went_on(now)}")
+        fresh = count_throttled(self.load, self.faults) - (self.excused + self.exceeded)
+        for connector, times in fresh.items():
+            excused = self._excused(now, LONGEST[connector])
+            (self.excused if excused else self.exceeded)[connector] += times
+            sentence = f"refused as too many: {connector}{' (the store was away)' if excused else ''}"
+            self.faults.note(f"{sentence}, after requests {self._lately(connector)} s before{self._went_on(now)}")
 
     def _excused(self, now: float, window: float) -> bool:
         """Whether the store is troubled, or was within such a *window*: a share may be used beside what it counted."""
-        return self.faults.store_troubled or now - self.faults.store_whole_at < window + NOTICED_SECONDS
+        return self.faults.store_troubled or now - self.faults.store_restored_at < window + NOTICED_SECONDS
 
-    def _lately(self, room: str) -> str:
-        """How long before its last refusal an application got requests."""
-        journal = self.load.installation.emulators[room].context.request_log
+    def _lately(self, connector: str) -> str:
+        """The seconds before its last 429 at which an application got requests."""
+        journal = self.load.installation.emulators[connector].context.request_log
         last = max(seen.at for seen in journal if seen.status == 429)
         return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
 
     def _went_on(self, now: float) -> str:
         """Which gateways had stood still until just before: who does between the last look and the send is late."""
-        found = [(number, now - at) for number, at in self.faults.went_on.items() if now - at < LATELY_SECONDS]
-        return "".join(f", gateway {number} had gone on {ago:.2f} s before" for number, ago in found)
+        resumed = [(number, now - at) for number, at in self.faults.went_on.items() if now - at < LATELY_SECONDS]
+        return "".join(f", gateway {number} had gone on {ago:.2f} s before" for number, ago in resumed)
 
     @property
     def small(self) -> int:
@@ -81,9 +81,9 @@ class Windows:
         return max((count for _, count in self._minutes()), default=0)
 
     def broken(self) -> Iterator[str]:
-        """What is broken, as sentences."""
-        for room, times in self.exceeded.items():
-            yield f"I7 {room} refused {times} requests as too many"
+        """The broken promises, as sentences."""
+        for connector, times in self.exceeded.items():
+            yield f"I7 {connector} refused {times} requests as too many"
         for began, count in self._minutes():
             excused = any(began <= until and since <= began + MINUTE for since, until in self.troubled)
             if count > SMALL_LIMIT * (1 + SHARE * excused):
@@ -99,11 +99,11 @@ class Windows:
             yield began, bisect_right(answered, began + MINUTE) - before
 
 
-def refused(load: Load, faults: Faults) -> Counter[str]:
-    """How many requests each application refused as too many, but for those that a fault made it refuse."""
-    found: Counter[str] = Counter()
-    for room, emulator in load.installation.emulators.items():
-        found[room] = sum(1 for seen in emulator.context.request_log if seen.status == 429)
-    for room, fault in faults.throttled:
-        found[room] -= fault.done
-    return +found
+def count_throttled(load: Load, faults: Faults) -> Counter[str]:
+    """Count the 429 responses of each application, without those that a fault caused."""
+    counts: Counter[str] = Counter()
+    for connector, emulator in load.installation.emulators.items():
+        counts[connector] = sum(1 for seen in emulator.context.request_log if seen.status == 429)
+    for connector, fault in faults.throttled:
+        counts[connector] -= fault.done
+    return +counts

@@ -13,13 +13,13 @@ from structlog.typing import EventDict
 
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import Reading, defects, read, write, writings
+from harness.operation_calls import ReadCall, defects, read, write, writes_of
 from harness.sandbox_server import run_emulators
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
 
 TRIES = 6
-"""How often a write is repeated whose answers are mangled; then once more in peace."""
+"""The number of repeats of a write with mangled responses; then once more without."""
 
 BRIEF = {"download_url", "expires_at", "url"}
 """What differs each time it is asked for."""
@@ -30,26 +30,26 @@ UNEXPECTED = {"poll failed", "claiming polls failed", "poll not finished", "obje
 
 @dataclass
 class Hostile(AllConnectors):
-    """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
+    """A gateway behind the proxy, the vendors before it, and what the gateway logged."""
 
     proxy: Mangling
     logged: list[EventDict] = field(repr=False)
 
     # What every answer must be
 
-    def faults(self, room: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with the answers to every call of a room while one answer in three is mangled."""
-        readings = self.readings(room)
-        return [fault for seed in seeds for fault in self._faults(room, readings, seed)]
+    def violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
+        """The flaws of the answers to every call of a connector while one answer in three is mangled."""
+        readings = self.read_calls(connector)
+        return [violation for seed in seeds for violation in self._violations(connector, readings, seed)]
 
-    def _faults(self, room: str, readings: Sequence[Reading], seed: int) -> Iterator[str]:
-        gateway = self.newly_connected(room)
-        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writings(room))}
+    def _violations(self, connector: str, readings: Sequence[ReadCall], seed: int) -> Iterator[str]:
+        gateway = self.with_new_connection(connector)
+        contents = {name: f"{connector} {seed} {number}" for number, name in enumerate(writes_of(connector))}
         for name, content in contents.items():
             self.prepare(name, content)
         self.proxy.begin(seed)
         for reading in readings:
-            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, room, reading))
+            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, connector, reading))
         for name, content in contents.items():
             yield from self._judged(name, seed, write(gateway, self.world, name, content, content))
         self.proxy.stop()
@@ -64,17 +64,17 @@ class Hostile(AllConnectors):
 
     # What becomes of writes
 
-    def doubles(self, room: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with what writes made whose answers were mangled, and that were repeated until answered."""
+    def doubles(self, connector: str, seeds: Iterable[int]) -> list[str]:
+        """The flaws of objects whose writes got mangled responses and were repeated until they succeeded."""
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
-            for name in writings(room)
-            for wrong in self._doubles(room, name, seed)
+            for name in writes_of(connector)
+            for wrong in self._doubles(connector, name, seed)
         ]
 
-    def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
-        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
+    def _doubles(self, connector: str, name: str, seed: int) -> Iterator[str]:
+        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.with_new_connection(connector)
         self.prepare(name, content)
         for number in range(TRIES):
             self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_done=True)
@@ -88,33 +88,35 @@ class Hostile(AllConnectors):
 
     # What is remembered
 
-    def spoiled(self, room: str, seeds: Iterable[int]) -> list[str]:
+    def spoiled(self, connector: str, seeds: Iterable[int]) -> list[str]:
         """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
-        expected = [(reading, read(self.gateway, room, reading)) for reading in self.readings(room)]
+        expected = [(reading, read(self.gateway, connector, reading)) for reading in self.read_calls(connector)]
         return [
             f"{reading.method} {reading.path}, seed {seed}: {wrong}"
             for seed in seeds
             for reading, answer in expected
-            if (wrong := self._spoiled(room, reading, answer, seed))
+            if (wrong := self._spoiled(connector, reading, answer, seed))
         ]
 
-    def _spoiled(self, room: str, reading: Reading, expected: Reply, seed: int) -> str:
-        gateway = self.newly_connected(room)
+    def _spoiled(self, connector: str, reading: ReadCall, expected: Reply, seed: int) -> str:
+        gateway = self.with_new_connection(connector)
         self.proxy.begin(seed, 1.0 if seed % 2 else 0.5)
-        first = read(gateway, room, reading)
+        first = read(gateway, connector, reading)
         self.proxy.stop()
-        told = read(gateway, room, reading)
-        if _lasting(told) == _lasting(expected):
+        second = read(gateway, connector, reading)
+        if _lasting(second) == _lasting(expected):
             return ""
-        return f"{told.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
+        return f"{second.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
 
 
 def cause_of(entry: Mapping[str, Any]) -> str:
-    """What was logged, and from where in a room it came."""
-    fault = entry.get("exc_info")
-    frames = traceback.extract_tb(fault.__traceback__) if isinstance(fault, BaseException) else []
-    rooms = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames if "/connectors/" in frame.filename]
-    return f"{entry['event']}, {fault or entry.get('private')!r}, at {rooms[-1:]}"
+    """The log entry, and the line of the connector that caused it."""
+    error = entry.get("exc_info")
+    frames = traceback.extract_tb(error.__traceback__) if isinstance(error, BaseException) else []
+    frames_in_connectors = [
+        f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames if "/connectors/" in frame.filename
+    ]
+    return f"{entry['event']}, {error or entry.get('private')!r}, at {frames_in_connectors[-1:]}"
 
 
 def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
@@ -123,13 +125,13 @@ def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
 
 
 def misshapen(reply: Reply) -> str:
-    """What is wrong with the shape of an answer; nothing if all is well."""
+    """The flaws of the shape of an answer; nothing if all is well."""
     if reply.status == 500 or reply.status >= 600:
         return f"{reply.status} {reply.body['error']['code']}"
     if reply.status == 200:
         return "" if {"run_id", "connector", "data"} <= set(reply.body) else f"no envelope: {reply.body}"
-    told = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
-    return "" if {"code", "message", "remedy", "details", "docs"} == set(told) else f"no error of ours: {reply.body}"
+    error = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
+    return "" if {"code", "message", "remedy", "details", "docs"} == set(error) else f"no error of ours: {reply.body}"
 
 
 def _lasting(reply: Reply) -> Any:
@@ -139,13 +141,13 @@ def _lasting(reply: Reply) -> Any:
 
 def _without(value: Any, names: Collection[str]) -> Any:
     if isinstance(value, dict):
-        return {name: _without(held, names) for name, held in value.items() if name not in names}
-    return [_without(held, names) for held in value] if isinstance(value, list) else value
+        return {name: _without(item, names) for name, item in value.items() if name not in names}
+    return [_without(item, names) for item in value] if isinstance(value, list) else value
 
 
 @contextmanager
 def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
-    """A started gateway with all rooms behind the proxy, which mangles nothing until it is told to."""
+    """A started gateway with all connectors behind the proxy, which mangles nothing until a test says so."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         mangling(sandbox) as proxy,

@@ -31,36 +31,36 @@ class Block:
 def blocks_of(page: str) -> list[Block]:
     """The blocks of *page*, a path in the project, in their order."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return [Block(found["language"], found["text"], found["reason"]) for found in BLOCK.finditer(text)]
+    return [Block(match["language"], match["text"], match["reason"]) for match in BLOCK.finditer(text)]
 
 
-def is_as_shown(shown: Any, answer: Any) -> bool:
-    """Whether *answer* has all that *shown* has; ``…`` stands for any text, and ends a list that goes on."""
-    if isinstance(shown, dict):
+def matches(expected: Any, answer: Any) -> bool:
+    """Whether *answer* has all that *expected* has; ``…`` stands for any text, and ends a list that goes on."""
+    if isinstance(expected, dict):
         return isinstance(answer, dict) and all(
-            name in answer and is_as_shown(value, answer[name]) for name, value in shown.items()
+            name in answer and matches(value, answer[name]) for name, value in expected.items()
         )
-    if isinstance(shown, list):
-        items = shown[:-1] if shown[-1:] == ["…"] else shown
+    if isinstance(expected, list):
+        items = expected[:-1] if expected[-1:] == ["…"] else expected
         return (
             isinstance(answer, list)
-            and (len(items) == len(answer) or items is not shown)
-            and all(map(is_as_shown, items, answer))
+            and (len(items) == len(answer) or items is not expected)
+            and all(map(matches, items, answer))
         )
-    if isinstance(shown, str) and "…" in shown:
-        return isinstance(answer, str) and re.fullmatch(anything(shown), answer, re.DOTALL) is not None
-    return bool(shown == answer)
+    if isinstance(expected, str) and "…" in expected:
+        return isinstance(answer, str) and re.fullmatch(anything(expected), answer, re.DOTALL) is not None
+    return bool(expected == answer)
 
 
-def has_lines(shown: str, printed: str) -> bool:
-    """Whether *printed* has the lines of *shown* in their order, each as a part of a line of its own."""
-    told = iter(printed.splitlines())
-    return all(any(re.search(anything(line), one) for one in told) for line in shown.splitlines())
+def has_lines(expected: str, printed: str) -> bool:
+    """Whether *printed* has the lines of *expected* in their order, each as a part of a line of its own."""
+    printed_lines = iter(printed.splitlines())
+    return all(any(re.search(anything(line), one) for one in printed_lines) for line in expected.splitlines())
 
 
-def anything(shown: str) -> str:
-    """A pattern of *shown*, in which ``…`` stands for any text."""
-    return ".*".join(map(re.escape, shown.split("…")))
+def anything(expected: str) -> str:
+    """A pattern of *expected*, in which ``…`` stands for any text."""
+    return ".*".join(map(re.escape, expected.split("…")))
 
 
 def decoded(text: str) -> Iterator[Any]:

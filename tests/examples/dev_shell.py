@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from examples.documented import decoded
+from examples.code_blocks import decoded
 from harness.wait import wait_until
 
 PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
@@ -60,9 +60,9 @@ class Shell:
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """What ``dev`` tells of its installation."""
-        told: Mapping[str, Any] = json.loads((self.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
-        return told
+        """The installation that ``dev`` has created."""
+        description: Mapping[str, Any] = json.loads((self.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
+        return description
 
 
 def exported(folder: Path) -> Shell:
@@ -90,9 +90,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         process.wait(60)
 
 
-def until_told(told: Iterable[str], word: str) -> str:
+def first_line(lines: Iterable[str], word: str) -> str:
     """What is told until a line begins with *word*."""
-    return next((line for line in told if line.startswith(word)), "")
+    return next((line for line in lines if line.startswith(word)), "")
 
 
 def typed_in(folder: Path, line: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""How long ``serve`` takes until it is ready, and how long a second ``dev`` takes."""
+"""The time until ``serve`` is ready, and the time of a second ``dev``."""
 
 import statistics
 import tempfile
@@ -12,7 +12,7 @@ ROUNDS = 5
 
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
-    """What is measured, the figure, the bar, and whether it is reached."""
+    """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with tempfile.TemporaryDirectory() as folder:
         environment = environment_of({}, Path(folder))
         taken = statistics.median(_start(environment) for _ in range(ROUNDS))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from harness.sandbox_server import run_emulators
-from hostile.mangling import ODD_BODIES, ODD_REFUSALS, changed, mangled
+from hostile.odd_responses import ODD_BODIES, ODD_ERRORS, changed, mangled
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -48,14 +48,14 @@ def some_bodies(status: int) -> set[str]:
 def read_lists(sandbox: Sandbox, proxy: Mangling) -> list[str]:
     """What is answered through the proxy to thirty equal requests."""
     emulator = sandbox.emulators["boards"]
-    given = emulator.credentials()
-    headers = {"Authorization": f'OAuth oauth_consumer_key="{given["key"]}", oauth_token="{given["token"]}"'}
+    replies = emulator.credentials()
+    headers = {"Authorization": f'OAuth oauth_consumer_key="{replies["key"]}", oauth_token="{replies["token"]}"'}
     url = f"{proxy.addresses['GATEWAY_BOARDS_BASE_URL']}/1/lists/{emulator.examples()['list_ids'][0]}"
     with httpx.Client(headers=headers) as client:
         return [client.get(url).text for _ in range(30)]
 
 
-def test_keys_go_lists_are_emptied_and_types_change() -> None:
+def test_keys_are_removed_lists_emptied_and_types_changed() -> None:
     assert VALUE not in changes()
     assert {True, False} == {"id" in form for form in changes()}
     assert ["1", {"odd": "1"}] == forms_of("id")
@@ -66,21 +66,21 @@ def test_keys_go_lists_are_emptied_and_types_change() -> None:
     assert ["odd", ["red"], [], [{"odd": "red"}]] == forms_of("labels")
 
 
-def test_whole_bodies_are_replaced_and_refusals_are_odd() -> None:
-    accepted, refused = some_bodies(200), some_bodies(404)
+def test_bodies_are_replaced_and_errors_get_odd_shapes() -> None:
+    accepted, rejections = some_bodies(200), some_bodies(404)
 
     assert {json.dumps(body) for body in ODD_BODIES} <= accepted
-    assert {json.dumps(body) for body in ODD_REFUSALS} <= refused
-    assert set() == {json.dumps(body) for body in ODD_REFUSALS} & accepted
+    assert {json.dumps(body) for body in ODD_ERRORS} <= rejections
+    assert set() == {json.dumps(body) for body in ODD_ERRORS} & accepted
 
 
-def test_what_is_no_json_is_replaced() -> None:
+def test_bodies_that_are_not_json_are_replaced() -> None:
     body, _ = mangled(b"invalid id", 400, Random(1))
 
-    assert body in {json.dumps(odd).encode() for odd in (*ODD_BODIES, *ODD_REFUSALS)}
+    assert body in {json.dumps(odd).encode() for odd in (*ODD_BODIES, *ODD_ERRORS)}
 
 
-def test_a_third_of_the_answers_is_mangled_the_same_for_a_seed(boards: Sandbox, proxy: Mangling) -> None:
+def test_a_seed_mangles_the_same_third_of_the_responses(boards: Sandbox, proxy: Mangling) -> None:
     untouched = read_lists(boards, proxy)
     proxy.begin(1)
     first = read_lists(boards, proxy)
@@ -92,7 +92,7 @@ def test_a_third_of_the_answers_is_mangled_the_same_for_a_seed(boards: Sandbox, 
     assert 5 <= len([answer for answer in first if answer != untouched[0]]) <= 15
 
 
-def test_reads_are_spared_where_only_writes_are_meant(boards: Sandbox, proxy: Mangling) -> None:
+def test_reads_are_not_mangled_if_only_writes_are_selected(boards: Sandbox, proxy: Mangling) -> None:
     proxy.begin(1, 1.0, only_done=True)
     spared = read_lists(boards, proxy)
 

@@ -1,4 +1,4 @@
-"""A server that is further away: ``python -m benchmarks.distance PORT SOCKET MILLISECONDS`` adds to each round trip."""
+"""A distant server: ``python -m benchmarks.latency_proxy PORT SOCKET MILLISECONDS`` delays each round trip."""
 
 import asyncio
 import sys

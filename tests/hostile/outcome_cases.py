@@ -19,7 +19,7 @@ from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Gateway, Reply
 from harness.operation_calls import defects
 from harness.sandbox_server import run_emulators
-from simulation.vendors import OWN, REFUSALS, SHAPES, Unexpected
+from simulation.vendors import OWN, REJECTIONS, SHAPES, Unexpected
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
@@ -72,19 +72,19 @@ class Case:
     keyed: bool
 
     @property
-    def room(self) -> str:
+    def connector(self) -> str:
         """The connector."""
-        return KINDS[self.name].room
+        return KINDS[self.name].connector
 
     @property
     def body(self) -> Any:
         """The body of the response."""
-        return REFUSALS[self.room][1] if self.shape == OWN else SHAPES[self.shape]
+        return REJECTIONS[self.connector][1] if self.shape == OWN else SHAPES[self.shape]
 
     @property
     def rejects(self) -> bool:
         """Whether the connector's table lists the response as a proof that nothing was done."""
-        return Unexpected(self.status, self.shape).rejects(self.room)
+        return Unexpected(self.status, self.shape).rejects(self.connector)
 
     def __str__(self) -> str:
         done = "done" if self.served else "not done"
@@ -115,17 +115,17 @@ class Walk:
     started: AllConnectors
 
     def wrong(self, case: Case) -> Iterator[str]:
-        """What is wrong with what came of *case*."""
+        """The flaws of the outcome of *case*."""
         # A vendor that says it did nothing and did it all the same is not what the table is against.
         if case.rejects and (case.served or case.status == 401):
             return
         content = f"status {next(numbers)}"
         gateway = self.started.gateway
-        gateway.clear(case.room)
+        gateway.clear(case.connector)
         self.started.prepare(case.name, content)
         headers = {"Retry-After": "0", "Location": "/"}
         gateway.fault(
-            case.room,
+            case.connector,
             fault="status",
             method=case.method,
             path=case.path,
@@ -136,46 +136,50 @@ class Walk:
         )
         first = self._write(case, content)
         yield from self._wrong_first(case, first, gateway)
-        (fault,) = gateway.sandbox.emulators[case.room].context.faults
-        yield from ["the step was never sent"] * (fault.done == 0)
-        gateway.sandbox.emulators[case.room].context.clear_faults()
+        (error,) = gateway.sandbox.emulators[case.connector].context.faults
+        yield from ["the step was never sent"] * (error.done == 0)
+        gateway.sandbox.emulators[case.connector].context.clear_faults()
         if case.keyed:
             # A doubt ends within the settle time, which is shorter than a repeat waits.
             again = self._write(case, content)
             yield from defects(self.started.world, case.name, content, again)
         else:
-            made = [len(list(KINDS[case.name].made(self.started.world, content)))]
-            yield from (f"{number} were made" for number in made if number > KINDS[case.name].parts)
+            created = [len(list(KINDS[case.name].created(self.started.world, content)))]
+            yield from (f"{number} were made" for number in created if number > KINDS[case.name].parts)
 
     def _write(self, case: Case, content: str) -> Reply:
         kind, gateway = KINDS[case.name], self.started.gateway
         method, path, body = kind.request(self.started.world, content)
-        sent = {"connection_id": gateway.connections[case.room], **body}
+        sent = {"connection_id": gateway.connections[case.connector], **body}
         headers = {"Idempotency-Key": content} if case.keyed else {}
-        return gateway.request(method, f"/v1/connectors/{case.room}{path}", json=sent, headers=headers)
+        return gateway.request(method, f"/v1/connectors/{case.connector}{path}", json=sent, headers=headers)
 
     def _wrong_first(self, case: Case, reply: Reply, gateway: Gateway) -> Iterator[str]:
-        sent = [method for method, path, _ in gateway.journal(case.room) if method == case.method and path == case.path]
+        sent = [
+            method for method, path, _ in gateway.journal(case.connector) if method == case.method and path == case.path
+        ]
         if not case.rejects and reply.status != 200 and reply.code not in {"outcome_unknown", "upstream_error"}:
             yield f"answered {reply.status} {reply.code}"
         if not case.rejects and not case.served and reply.status == 200 and not case.keyed:
             yield "answered 200 for what was not done"
         if not case.rejects and reply.status != 200 and not case.keyed:
             remedy = reply.body["error"]["remedy"]
-            wanted = resolve_remedy(OutcomeUnknown("", remedy=CHECK_UPSTREAM_FIRST), "http", [CONNECTORS[case.room]])
-            yield from [f"the remedy is {remedy!r}"] * (remedy != wanted)
+            expected = resolve_remedy(
+                OutcomeUnknown("", remedy=CHECK_UPSTREAM_FIRST), "http", [CONNECTORS[case.connector]]
+            )
+            yield from [f"the remedy is {remedy!r}"] * (remedy != expected)
         if not case.rejects and not case.keyed and len(sent) > 1:
             yield f"sent {len(sent)} times without a key"
 
 
 @contextmanager
-def walking(folder: Path) -> Iterator[Walk]:
+def run_cases(folder: Path) -> Iterator[Walk]:
     """A started gateway with all connectors, whose writes settle at once."""
     with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, folder) as started:
         yield Walk(started)
 
 
 def failures(walk: Walk, cases: Iterable[Case]) -> Iterator[str]:
-    """What is wrong with what came of *cases*."""
+    """The flaws of the outcomes of *cases*."""
     for case in cases:
         yield from (f"{case}: {wrong}" for wrong in walk.wrong(case))

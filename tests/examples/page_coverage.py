@@ -1,9 +1,9 @@
-"""Which test runs the code that a page shows."""
+"""The tests that run the code of each page."""
 
 from collections import Counter
 from collections.abc import Mapping
 
-from examples.documented import WRITTEN, Block, blocks_of
+from examples.code_blocks import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
 SANDBOX = ("sandbox/tests/guides/test_pages.py", {"python": 1, "js": 1})
@@ -39,15 +39,15 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
 PAGES = [path for path in WRITTEN if "/decisions/" not in path]
 
 
-def shown(page: str) -> list[Block]:
+def visible_blocks(page: str) -> list[Block]:
     """The blocks of a page that something has to run: those in a language, and not marked as not run."""
     return [block for block in blocks_of(page) if block.language and block.not_run is None]
 
 
 def counted(page: str) -> Mapping[str, int]:
-    """How many blocks of each language something has to run."""
-    return Counter(block.language for block in shown(page))
+    """The number of blocks to run, by language."""
+    return Counter(block.language for block in visible_blocks(page))
 
 
-FOLLOWED = [page for page in PAGES if page not in RUN_BY and shown(page)]
+FOLLOWED = [page for page in PAGES if page not in RUN_BY and visible_blocks(page)]
 """All others that show code; they are typed from the first block to the last."""

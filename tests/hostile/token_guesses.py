@@ -1,4 +1,4 @@
-"""``python -m hostile.guessing URL TOKENS RATE ADDRESSES``: send wrong tokens at a steady rate, and count the answers.
+"""``python -m hostile.token_guesses URL TOKENS RATE ADDRESSES``: send wrong tokens steadily and count the responses.
 
 A process of its own, so that what guessing costs the guesser delays nobody who is measured. ``compare`` measures what
 the operator and a key notice of it.
@@ -37,12 +37,12 @@ PATHS = ("/v1/workspaces", "/v1/runs?limit=1", "/v1/connections?limit=1", "/metr
 
 async def guess(url: str, tokens: int, rate: float, addresses: int) -> Counter[int]:
     """How so many wrong tokens are answered that are sent as if from so many addresses; few wait for their answers."""
-    place, began, flying = urlsplit(url), time.monotonic(), asyncio.Semaphore(MAX_FLYING)
+    target, began, flying = urlsplit(url), time.monotonic(), asyncio.Semaphore(MAX_FLYING)
 
     async def knock(number: int) -> int:
         async with flying:
             path, address = PATHS[number % len(PATHS)], f"198.51.100.{number % addresses}"
-            return await _knock(place.hostname or "", place.port or 0, path, address, number)
+            return await _knock(target.hostname or "", target.port or 0, path, address, number)
 
     sent = []
     for number in range(tokens):
@@ -64,9 +64,15 @@ async def _knock(host: str, port: int, path: str, address: str, number: int) -> 
 
 
 @contextmanager
-def guessing(installation: Installation, tokens: int, rate: float, addresses: int = 1) -> Iterator[Counter[str]]:
+def guess_tokens(installation: Installation, tokens: int, rate: float, addresses: int = 1) -> Iterator[Counter[str]]:
     """Have so many wrong tokens sent while inside; afterwards it is known how they were answered."""
-    command = [sys.executable, "-m", "hostile.guessing", installation.base_url, *map(str, (tokens, rate, addresses))]
+    command = [
+        sys.executable,
+        "-m",
+        "hostile.token_guesses",
+        installation.base_url,
+        *map(str, (tokens, rate, addresses)),
+    ]
     statuses: Counter[str] = Counter()
     process = subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -81,13 +87,13 @@ class Noticed:
     """What the operator and a key noticed: their answers, and how long each took."""
 
     idle: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    beside: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    attacked: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: Counter[int] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
 
     def medians_ms(self) -> Mapping[str, tuple[float, float]]:
         """What each request took most of the time, idle and beside the guesses."""
-        return {name: (median(self.idle[name]) * 1000, median(self.beside[name]) * 1000) for name in self.idle}
+        return {name: (median(self.idle[name]) * 1000, median(self.attacked[name]) * 1000) for name in self.idle}
 
 
 def compare(installation: Installation, rounds: int = ROUNDS) -> Noticed:
@@ -99,8 +105,8 @@ def compare(installation: Installation, rounds: int = ROUNDS) -> Noticed:
     _measure(installation, tokens, Noticed().idle, Counter())
     for _ in range(rounds):
         _measure(installation, tokens, noticed.idle, noticed.statuses)
-        with guessing(installation, int(ROUND_SECONDS * RATE), RATE) as wrong:
-            _measure(installation, tokens, noticed.beside, noticed.statuses)
+        with guess_tokens(installation, int(ROUND_SECONDS * RATE), RATE) as wrong:
+            _measure(installation, tokens, noticed.attacked, noticed.statuses)
         noticed.wrong.update(wrong)
     return noticed
 
@@ -109,8 +115,8 @@ def _measure(
     installation: Installation, tokens: Mapping[str, str], delays: Mapping[str, list[float]], statuses: Counter[int]
 ) -> None:
     """Send each request with its token again and again."""
-    place = urlsplit(installation.base_url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    target = urlsplit(installation.base_url)
+    connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=60)
     ends = time.monotonic() + ROUND_SECONDS
     while time.monotonic() < ends:
         for path, token in tokens.items():

@@ -1,4 +1,4 @@
-"""``python -m chaos.moved FILE serve …``: the gateway, on a machine whose wall clock is as far off as *FILE* says."""
+"""``python -m chaos.wall_clock FILE serve …``: the gateway on a machine whose clock is off by what *FILE* says."""
 
 import mmap
 import runpy
@@ -17,17 +17,17 @@ class WallClock:
         if not file.exists():
             file.write_bytes(SECONDS.pack(0.0))
         with file.open("r+b") as opened:
-            self._kept = mmap.mmap(opened.fileno(), SECONDS.size)
+            self._shared = mmap.mmap(opened.fileno(), SECONDS.size)
 
     @property
     def ahead(self) -> float:
         """How far it is ahead of the machine's."""
-        seconds: float = SECONDS.unpack(self._kept[:])[0]
+        seconds: float = SECONDS.unpack(self._shared[:])[0]
         return seconds
 
     @ahead.setter
     def ahead(self, seconds: float) -> None:
-        self._kept[:] = SECONDS.pack(seconds)
+        self._shared[:] = SECONDS.pack(seconds)
 
 
 def main() -> None:

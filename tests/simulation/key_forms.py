@@ -30,8 +30,8 @@ class Request:
         """The answer as the route would have given it."""
         if self.path != "/mcp" or reply.status != 200:
             return reply
-        told = reply.body["result"]["structuredContent"]
-        return Reply(STATUSES[told["error"]["code"]] if "error" in told else 200, told)
+        content = reply.body["result"]["structuredContent"]
+        return Reply(STATUSES[content["error"]["code"]] if "error" in content else 200, content)
 
 
 def spelled(key: str) -> str:
@@ -39,20 +39,20 @@ def spelled(key: str) -> str:
     return f"clé {key}"
 
 
-def request(room: str, asked: tuple[str, str, dict[str, Any]], key: str | None, form: Form) -> Request:
+def request(connector: str, api_call: tuple[str, str, dict[str, Any]], key: str | None, form: Form) -> Request:
     """The request for a write under *key*, which is given in a *form*."""
-    method, path, body = asked
-    address = f"/v1/connectors/{room}{path}"
+    method, path, body = api_call
+    address = f"/v1/connectors/{connector}{path}"
     if key is None:
         return Request(method, address, {}, body)
     text = spelled(key)
-    operation, named = _operation(room, method, path)
+    operation, named = _operation(connector, method, path)
     if form == "tool":
-        return _tool(room, operation, {**named, **body, IDEMPOTENCY_FIELD: text})
+        return _tool(connector, operation, {**named, **body, IDEMPOTENCY_FIELD: text})
     in_body = form in {"body", "both"} and IDEMPOTENCY_FIELD in operation.parameters
-    given = {**body, IDEMPOTENCY_FIELD: f" {text}"} if in_body else body
+    sent_body = {**body, IDEMPOTENCY_FIELD: f" {text}"} if in_body else body
     headers = {} if in_body and form == "body" else {"idempotency-key": _header(text, form)}
-    return Request(method, address, headers, given)
+    return Request(method, address, headers, sent_body)
 
 
 def _header(text: str, form: Form) -> str:
@@ -67,20 +67,20 @@ def _header(text: str, form: Form) -> str:
             return text
 
 
-def _operation(room: str, method: str, path: str) -> tuple[AnyOperation, dict[str, str]]:
+def _operation(connector: str, method: str, path: str) -> tuple[AnyOperation, dict[str, str]]:
     """The operation at an address, and the parameters that the address names."""
-    given = path.split("/")
-    for operation in CONNECTORS[room].operations:
+    segments = path.split("/")
+    for operation in CONNECTORS[connector].operations:
         declared = operation.path.split("/")
-        if operation.method == method and len(declared) == len(given):
-            pairs = list(zip(declared, given, strict=True))
+        if operation.method == method and len(declared) == len(segments):
+            pairs = list(zip(declared, segments, strict=True))
             if all(name == value or name.startswith("{") for name, value in pairs):
                 return operation, {name[1:-1]: value for name, value in pairs if name.startswith("{")}
     raise LookupError(path)
 
 
-def _tool(room: str, operation: AnyOperation, arguments: Mapping[str, Any]) -> Request:
-    params = {"name": f"{room}_{operation.name}", "arguments": arguments}
+def _tool(connector: str, operation: AnyOperation, arguments: Mapping[str, Any]) -> Request:
+    params = {"name": f"{connector}_{operation.name}", "arguments": arguments}
     headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return Request("POST", "/mcp", {"host": "127.0.0.1", **headers}, message)

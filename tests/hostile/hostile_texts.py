@@ -8,8 +8,8 @@ from urllib.parse import quote
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors
 from harness.gateway_server import Reply
-from harness.operation_calls import Reading as Call
-from harness.operation_calls import read, writings
+from harness.operation_calls import ReadCall as Call
+from harness.operation_calls import read, writes_of
 from simulation.writes import KINDS
 
 LONGEST_QUERY = 60_000
@@ -20,41 +20,41 @@ PREPARED = "hostile values"
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A call of a room, and where one of its texts is."""
+class TextParameter:
+    """A call of a connector, and where one of its texts is."""
 
-    room: str
+    connector: str
     call: Call
     where: tuple[Any, ...]
 
     def __str__(self) -> str:
-        return f"{self.room} {self.call.method} {self.call.path} {'.'.join(map(str, self.where))}"
+        return f"{self.connector} {self.call.method} {self.call.path} {'.'.join(map(str, self.where))}"
 
     def put(self, value: str) -> Call:
         """The call with *value* in that place."""
         return replace(self.call, values=_put(self.call.values, self.where, value))
 
 
-def calls(started: AllConnectors, room: str) -> list[Call]:
-    """Valid calls of *room*, of every operation; first those that go through."""
-    made = []
-    for name in writings(room):
+def calls(started: AllConnectors, connector: str) -> list[Call]:
+    """Valid calls of *connector*, of every operation; first those that go through."""
+    writes = []
+    for name in writes_of(connector):
         started.prepare(name, PREPARED)
-        made.append(Call(*KINDS[name].request(started.world, PREPARED)))
-    return [*made, *started.readings(room)]
+        writes.append(Call(*KINDS[name].request(started.world, PREPARED)))
+    return [*writes, *started.read_calls(connector)]
 
 
-def places(started: AllConnectors, room: str) -> list[Placed]:
-    """Every text parameter of every operation of *room*, each once; also those that no call gives."""
-    found: dict[tuple[Any, ...], Placed] = {}
-    for call in calls(started, room):
-        operation = _operation(room, call)
+def text_parameters(started: AllConnectors, connector: str) -> list[TextParameter]:
+    """Every text parameter of every operation of *connector*, each once; also those that no call gives."""
+    parameters: dict[tuple[Any, ...], TextParameter] = {}
+    for call in calls(started, connector):
+        operation = _operation(connector, call)
         optional = {name: _empty(str(field.annotation)) for name, field in operation.parameters.items()}
-        given = {**{name: text for name, text in optional.items() if name not in operation.path_names}, **call.values}
-        for where, _ in _texts(given):
+        values = {**{name: text for name, text in optional.items() if name not in operation.path_names}, **call.values}
+        for where, _ in _texts(values):
             general = (call.method, operation.path, *(part for part in where if not isinstance(part, int)))
-            found.setdefault(general, Placed(room, call, where))
-    return list(found.values())
+            parameters.setdefault(general, TextParameter(connector, call, where))
+    return list(parameters.values())
 
 
 def _empty(annotation: str) -> Any:
@@ -64,12 +64,12 @@ def _empty(annotation: str) -> Any:
     return [""] if "ist[" in annotation or "equence[" in annotation else ""
 
 
-def _operation(room: str, call: Call) -> Any:
+def _operation(connector: str, call: Call) -> Any:
     segments = call.path.strip("/").split("/")
-    for operation in CONNECTORS[room].operations:
+    for operation in CONNECTORS[connector].operations:
         declared = operation.path.strip("/").split("/")
         fits = len(declared) == len(segments) and all(
-            one.startswith("{") or one == given for one, given in zip(declared, segments, strict=True)
+            one.startswith("{") or one == segment for one, segment in zip(declared, segments, strict=True)
         )
         if operation.method == call.method and fits:
             return operation
@@ -96,15 +96,15 @@ def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
     return [_put(one, tuple(rest), value) if index == first else one for index, one in enumerate(values or [None])]
 
 
-def answers(started: AllConnectors, room: str, texts: Sequence[str]) -> Iterator[tuple[Placed, str, Reply]]:
-    """What is answered to each of *texts* in each place of *room*; in queries as much of it as an address may hold."""
-    for placed in places(started, room):
+def answers(started: AllConnectors, connector: str, texts: Sequence[str]) -> Iterator[tuple[TextParameter, str, Reply]]:
+    """The response to each of *texts* in each place of *connector*; in queries as much of it as an address may hold."""
+    for placed in text_parameters(started, connector):
         for text in texts:
             sent = text[: _fitting(text)] if placed.call.method == "GET" else text
-            yield placed, text, read(started.gateway, room, placed.put(sent))
+            yield placed, text, read(started.gateway, connector, placed.put(sent))
 
 
 def _fitting(text: str) -> int:
-    """How many characters of *text*, which repeats itself, an address may hold."""
+    """The number of characters of *text*, which repeats itself, that fit into a URL."""
     sample = text[:100]
     return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")

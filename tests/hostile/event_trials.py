@@ -15,8 +15,8 @@ from connector_gateway.storage import tables
 from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
 from harness.watches import settle
-from hostile.mangling import mangled
-from hostile.trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
+from hostile.call_trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
+from hostile.odd_responses import mangled
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 NOTES_SECRET = "secret_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"
@@ -73,24 +73,24 @@ def _chat_deliveries() -> Sequence[Mapping[str, Any]]:
 
 
 @dataclass
-class Watching:
-    """A gateway behind the proxy that polls when it is told to."""
+class EventTrials:
+    """A gateway behind the proxy that polls when a test asks for it."""
 
     hostile: Hostile
 
-    def connect(self, room: str) -> Gateway:
+    def connect(self, connector: str) -> Gateway:
         """A new connection that watches, and has not been polled."""
-        settings = {"channels": ["general"], "keywords": ["quetzal"]} if room == "chat" else {}
-        return self.hostile.newly_connected(room, **settings)
+        settings = {"channels": ["general"], "keywords": ["quetzal"]} if connector == "chat" else {}
+        return self.hostile.with_new_connection(connector, **settings)
 
-    def change(self, room: str, text: str) -> None:
+    def change(self, connector: str, text: str) -> None:
         """Let a person change something that is watched."""
-        gateway, known = self.hostile.gateway, self.hostile.gateway.examples(room)
-        if room == "chat":
+        gateway, known = self.hostile.gateway, self.hostile.gateway.examples(connector)
+        if connector == "chat":
             gateway.act("chat", action="message", channel_id=known["channel_id"], text=f"quetzal {text}")
         else:
-            made = {"database_id": known["database_id"], "properties": {"Name": text}}
-            gateway.act("notes", action="create_page", **made)
+            created = {"database_id": known["database_id"], "properties": {"Name": text}}
+            gateway.act("notes", action="create_page", **created)
             properties = {"Value": Random(text).randrange(1000)}
             gateway.act("notes", action="update_page", page_id=known["page_id"], properties=properties)
 
@@ -103,24 +103,24 @@ class Watching:
 
     # Polls
 
-    def poll_faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+    def poll_violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
         """What was not foreseen in polls whose answers are mangled, and what a poll in peace then does not find."""
-        return [f"seed {seed}: {fault}" for seed in seeds for fault in self._poll_faults(room, seed)]
+        return [f"seed {seed}: {violation}" for seed in seeds for violation in self._poll_violations(connector, seed)]
 
-    def _poll_faults(self, room: str, seed: int) -> Iterator[str]:
-        gateway, proxy = self.connect(room), self.hostile.proxy
-        connection_id = gateway.connections[room]
+    def _poll_violations(self, connector: str, seed: int) -> Iterator[str]:
+        gateway, proxy = self.connect(connector), self.hostile.proxy
+        connection_id = gateway.connections[connector]
         proxy.begin(seed)
         for number in range(POLLS):
-            self.change(room, f"under way {seed} {number}")
+            self.change(connector, f"under way {seed} {number}")
             self.poll(connection_id)
             yield from self.unexpected()
         proxy.stop()
         self.poll(connection_id)
-        self.change(room, f"in peace {seed}")
+        self.change(connector, f"in peace {seed}")
         self.poll(connection_id)
         yield from self.unexpected()
-        if not self._tells(gateway, room, f"in peace {seed}"):
+        if not self._reports(gateway, connector, f"in peace {seed}"):
             yield f"the last change is not told after {proxy.mangled}"
         gateway.run(gateway.app.connections.remove(connection_id))
 
@@ -132,36 +132,43 @@ class Watching:
             if entry["event"] in UNEXPECTED:
                 yield f"{cause_of(entry)}; mangled: {self.hostile.proxy.mangled}"
 
-    def _tells(self, gateway: Gateway, room: str, text: str) -> bool:
+    def _reports(self, gateway: Gateway, connector: str, text: str) -> bool:
         """Whether the feed tells of a change."""
-        events = gateway.get(f"/{room}/events", limit=200).data
-        if room == "chat":
+        events = gateway.get(f"/{connector}/events", limit=200).data
+        if connector == "chat":
             return any(event["text"] == f"quetzal {text}" for event in events)
         pages = self.hostile.world.emulator("notes").workspace.pages
         return any(pages[event["page_id"]].title == text for event in events)
 
     # Deliveries
 
-    def delivery_faults(self, room: str, seeds: Iterable[int]) -> list[str]:
-        """What is wrong with the acknowledgements of odd deliveries, and with what comes of them."""
-        connection_id = self.connect(room).connections[room]
+    def delivery_violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
+        """The flaws of the acknowledgements of odd deliveries, and of their consequences."""
+        connection_id = self.connect(connector).connections[connector]
         self.poll(connection_id)
         self.hostile.logged.clear()
-        known = self.hostile.gateway.examples(room)
-        bodies = _chat_deliveries() if room == "chat" else _notes_deliveries(known["data_source_id"])
-        faults = [fault for seed in seeds for body in bodies for fault in self._delivery_faults(room, body, seed)]
+        known = self.hostile.gateway.examples(connector)
+        bodies = _chat_deliveries() if connector == "chat" else _notes_deliveries(known["data_source_id"])
+        violations = [
+            violation
+            for seed in seeds
+            for body in bodies
+            for violation in self._delivery_violations(connector, body, seed)
+        ]
         self.poll(connection_id)
-        return faults + list(self.unexpected())
+        return violations + list(self.unexpected())
 
-    def _delivery_faults(self, room: str, body: Mapping[str, Any], seed: int) -> Iterator[str]:
+    def _delivery_violations(self, connector: str, body: Mapping[str, Any], seed: int) -> Iterator[str]:
         changed, what = mangled(json.dumps(body).encode(), 200, Random(f"{seed} {body}"))
-        reply = self.hostile.gateway.request("POST", f"/hooks/{room}", headers=_signed(room, changed), content=changed)
+        reply = self.hostile.gateway.request(
+            "POST", f"/hooks/{connector}", headers=_signed(connector, changed), content=changed
+        )
         if reply.status != 200 and (wrong := misshapen(reply)):
             yield f"{body.get('type')}, seed {seed}: {wrong}: {self.hostile.cause()}; {what}"
 
 
-def _signed(room: str, body: bytes) -> dict[str, str]:
-    if room == "notes":
+def _signed(connector: str, body: bytes) -> dict[str, str]:
+    if connector == "notes":
         return {"X-Notion-Signature": "sha256=" + hmac.new(NOTES_SECRET.encode(), body, hashlib.sha256).hexdigest()}
     timestamp = str(int(time.time()))
     digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
@@ -169,8 +176,8 @@ def _signed(room: str, body: bytes) -> dict[str, str]:
 
 
 @contextmanager
-def watching(folder: Path) -> Iterator[Watching]:
-    """A started gateway behind the proxy that polls when it is told to."""
+def run_event_trials(folder: Path) -> Iterator[EventTrials]:
+    """A started gateway behind the proxy that polls when a test asks for it."""
     settings = {
         "GATEWAY_WATCH": "on",
         "GATEWAY_NOTES_WATCH_SECONDS": "3600",
@@ -181,6 +188,6 @@ def watching(folder: Path) -> Iterator[Watching]:
         gateway = behind_the_proxy.gateway
         gateway.knob("notes", search_lag_seconds=0.0)
         share(behind_the_proxy.world.emulator("notes"), "Leads")
-        for room in ("notes", "chat"):
-            gateway.run(gateway.app.connections.remove(gateway.connections[room]))
-        yield Watching(behind_the_proxy)
+        for connector in ("notes", "chat"):
+            gateway.run(gateway.app.connections.remove(gateway.connections[connector]))
+        yield EventTrials(behind_the_proxy)

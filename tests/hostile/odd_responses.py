@@ -1,4 +1,4 @@
-"""What may be wrong with an answer: keys that are missing, values of another type, refusals in an odd shape."""
+"""The mutations of a response: keys that are missing, values of another type, errors in an odd shape."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-Place = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 Change = Callable[[Any, str | int], None]
 """Changes what stands under a key or index of a container."""
 
@@ -20,9 +20,9 @@ ODD_BODIES: Sequence[Any] = (
     {"error": {"message": {"text": "odd"}, "code": ["odd"], "errors": {"reason": 1}}},
     {"error": ["odd"]},
 )
-"""What may stand in place of any answer."""
+"""Bodies that may replace any response."""
 
-ODD_REFUSALS: Sequence[Any] = (
+ODD_ERRORS: Sequence[Any] = (
     {"error": {"type": {"name": "odd"}, "message": ["odd"]}},
     {"error": {"errors": [{"reason": {"odd": 1}}, "odd"], "status": 7, "details": None}},
     {"error": {"errors": "odd"}},
@@ -30,7 +30,7 @@ ODD_REFUSALS: Sequence[Any] = (
     {"message": ["odd"], "category": {"odd": 1}, "errors": {"odd": 1}, "context": "odd"},
     {"errors": ["odd", None, [{}]], "additional_data": "odd", "code": None},
 )
-"""What may stand in place of a refusal."""
+"""Bodies that may replace an error."""
 
 
 def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
@@ -40,7 +40,7 @@ def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
     except ValueError:
         value = None
     if status >= 400 and random.random() < 0.5:
-        value = random.choice(ODD_REFUSALS)
+        value = random.choice(ODD_ERRORS)
         what = f"{value} instead"
     elif not isinstance(value, dict | list) or not value or random.random() < 0.15:
         value = random.choice(ODD_BODIES)
@@ -54,43 +54,43 @@ def changed(value: Any, random: Random) -> tuple[Any, str]:
     """*value*, a container, with one change at one place in it or at all places of that kind, and what that is."""
     kinds = _kinds(value)
     kind = random.choice(sorted(kinds))
-    places = kinds[kind] if random.random() < 0.5 else [random.choice(kinds[kind])]
-    what, change = random.choice(_changes(value, places[0]))
+    paths = kinds[kind] if random.random() < 0.5 else [random.choice(kinds[kind])]
+    what, change = random.choice(_changes(value, paths[0]))
     value = deepcopy(value)
-    for place in places:
-        change(_at(value, place[:-1]), place[-1])
-    return value, f"{what} at {kind}, {len(places)} of {len(kinds[kind])}"
+    for path in paths:
+        change(_at(value, path[:-1]), path[-1])
+    return value, f"{what} at {kind}, {len(paths)} of {len(kinds[kind])}"
 
 
-def _kinds(value: Any) -> Mapping[str, list[Place]]:
+def _kinds(value: Any) -> Mapping[str, list[JsonPath]]:
     """Where something stands in *value*, by the keys that lead there."""
-    kinds: dict[str, list[Place]] = {}
-    for place in _places(value, ()):
-        kinds.setdefault("".join("[]" if isinstance(step, int) else f".{step}" for step in place), []).append(place)
+    kinds: dict[str, list[JsonPath]] = {}
+    for path in _paths(value, ()):
+        kinds.setdefault("".join("[]" if isinstance(step, int) else f".{step}" for step in path), []).append(path)
     return kinds
 
 
-def _places(value: Any, here: Place) -> Iterator[Place]:
+def _paths(value: Any, here: JsonPath) -> Iterator[JsonPath]:
     steps: Sequence[str | int] = list(value) if isinstance(value, dict) else ()
     if isinstance(value, list):
         steps = range(len(value))
     for step in steps:
         yield (*here, step)
-        yield from _places(value[step], (*here, step))
+        yield from _paths(value[step], (*here, step))
 
 
-def _at(value: Any, place: Place) -> Any:
-    for step in place:
+def _at(value: Any, path: JsonPath) -> Any:
+    for step in path:
         value = value[step]
     return value
 
 
-def _changes(value: Any, place: Place) -> Sequence[tuple[str, Change]]:
-    """What can go wrong with what stands at *place*."""
+def _changes(value: Any, path: JsonPath) -> Sequence[tuple[str, Change]]:
+    """The possible mutations of the value at *path*."""
     changes: list[tuple[str, Change]] = [("another type", _retype)]
-    if isinstance(place[-1], str):
+    if isinstance(path[-1], str):
         changes.append(("nothing", _remove))
-    if isinstance(_at(value, place), list):
+    if isinstance(_at(value, path), list):
         changes.append(("an empty list", _empty))
     return changes
 

@@ -18,7 +18,7 @@ from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 MORE = 50
-REFUSED = "SELECT count(*), max(and_more) FROM runs WHERE code = 'rate_limited'"
+REJECTED = "SELECT count(*), max(and_more) FROM runs WHERE code = 'rate_limited'"
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 def narrow_key(installation: Installation) -> str:
     """A key that may call once a minute."""
     (workspace,) = installation.manage("GET", "/v1/workspaces")
-    wanted = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1}
-    return str(installation.manage("POST", "/v1/keys", **wanted)["key"])
+    options = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1}
+    return str(installation.manage("POST", "/v1/keys", **options)["key"])
 
 
 def call_on(installation: Installation, key: str, count: int) -> list[httpx.Response]:
@@ -41,22 +41,22 @@ def call_on(installation: Installation, key: str, count: int) -> list[httpx.Resp
     return [installation.http.get(url, **sent) for _ in range(count)]
 
 
-def kept(installation: Installation) -> Any:
+def row_counts(installation: Installation) -> Any:
     """Rows of refused calls, and how many are counted in the last of them."""
     with closing(sqlite3.connect(installation.folder / "gateway.db")) as database:
-        return database.execute(REFUSED).fetchone()
+        return database.execute(REJECTED).fetchone()
 
 
 @requirement("common-121")
-def test_whoever_calls_on_after_the_minute_is_used_up_fills_no_disk(installation: Installation) -> None:
-    refused = call_on(installation, narrow_key(installation), 1 + MAX_RECORDED + MORE)[1:]
-    wait_until(lambda: kept(installation) == (MAX_RECORDED, MORE))
+def test_rate_limited_calls_do_not_fill_the_disk(installation: Installation) -> None:
+    rejections = call_on(installation, narrow_key(installation), 1 + MAX_RECORDED + MORE)[1:]
+    wait_until(lambda: row_counts(installation) == (MAX_RECORDED, MORE))
     headers = {"Authorization": f"Bearer {OPERATOR}"}
-    found = [
+    rows = [
         installation.http.get(f"{installation.base_url}/v1/runs/{answer.json()['run_id']}", headers=headers)
-        for answer in (refused[MAX_RECORDED - 1], refused[-1])
+        for answer in (rejections[MAX_RECORDED - 1], rejections[-1])
     ]
 
-    assert {429} == {answer.status_code for answer in refused}
-    assert MORE == found[0].json()["data"]["and_more"]
-    assert (404, "run_not_recorded") == (found[1].status_code, found[1].json()["error"]["code"])
+    assert {429} == {answer.status_code for answer in rejections}
+    assert MORE == rows[0].json()["data"]["and_more"]
+    assert (404, "run_not_recorded") == (rows[1].status_code, rows[1].json()["error"]["code"])
