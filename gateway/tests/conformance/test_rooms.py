@@ -89,7 +89,7 @@ def validation_messages(operation: AnyOperation, value: Any) -> list[str]:
     """What is said when *value* is given for every parameter."""
     try:
         operation.params.model_validate(dict.fromkeys(operation.parameters, value))
-    except ValidationError:
+    except ValidationError as error:
         return [str(detail["message"]) for detail in validation_details(error)]
     return []
 
