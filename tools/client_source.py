@@ -23,7 +23,7 @@ def errors_module() -> str:
         f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in all_errors()
     ]
     head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
-    imports = "from connector_gateway_client.refusals import CallerError, ServiceFailure, UpstreamFailure\n"
+    imports = "from connector_gateway_client.exceptions import CallerError, ServiceFailure, UpstreamFailure\n"
     return f"{head}{imports}\n\n" + "\n\n".join(rows)
 
 
@@ -44,15 +44,15 @@ class ClientSource:
         self._paths, self._schemas = document["paths"], document["components"]["schemas"]
         self._shapes: dict[str, str] = {}
 
-    def shapes_module(self) -> str:
-        """``shapes.py``: what operations return, and the objects that parameters consist of."""
+    def models_module(self) -> str:
+        """``models.py``: the return types of operations, and the objects in parameters."""
         for connector, operation in self._operations():
             self._answer(operation)
             for schema in self._parameters(connector, operation).values():
                 self._type(schema)
         bodies = "\n\n".join(self._shapes.values())
         imports = "from typing import Any, Literal, NotRequired, TypedDict\n"
-        about = "What the service takes and answers, as JSON has it."
+        about = "The request and response bodies of the service, as JSON."
         why = "It repeats the connectors' models on purpose: the package is installed without the service."
         return f'"""{about} {GENERATED}\n\n{why}\n"""\n\n{imports}\n\n{bodies}'
 
@@ -69,10 +69,10 @@ class ClientSource:
         imports = (
             "from collections.abc import Mapping, Sequence\n"
             "from typing import Any, Literal\n\n"
-            "from connector_gateway_client.answers import AsyncEvents, AsyncPages, Events, Pages, Response\n"
+            "from connector_gateway_client.responses import AsyncEvents, AsyncPages, Events, Pages, Response\n"
             "from connector_gateway_client.calls import RequestSpec\n"
-            "from connector_gateway_client.sending import AsyncTransport, SyncTransport\n"
-            "from connector_gateway_client.shapes import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
+            "from connector_gateway_client.transport import AsyncTransport, SyncTransport\n"
+            "from connector_gateway_client.models import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
         )
         return f'"""A method for every operation. {GENERATED}"""\n\n{imports}\n\n{code}'
 

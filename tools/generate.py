@@ -51,7 +51,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "commands.md", command_page()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
-    yield CLIENT / "shapes.py", formatted(source.shapes_module())
+    yield CLIENT / "models.py", formatted(source.models_module())
     yield CLIENT / "operations.py", formatted(source.operations_module())
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"

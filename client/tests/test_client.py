@@ -1,4 +1,4 @@
-"""The Python client: what it sends, what it makes of answers, and when it tries again."""
+"""The Python client: its requests, its parsing of responses, and its retries."""
 
 import json
 import re
@@ -26,10 +26,10 @@ from connector_gateway_client import (
     errors,
 )
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.answers import Events, FeedPosition
 from connector_gateway_client.calls import BY_CODE, RequestSpec, parse_response, retry_delay
-from connector_gateway_client.sending import AsyncTransport, SyncTransport
-from connector_gateway_client.shapes import CreatedCard
+from connector_gateway_client.models import CreatedCard
+from connector_gateway_client.responses import Events, FeedPosition
+from connector_gateway_client.transport import AsyncTransport, SyncTransport
 from harness.gateway_server import Gateway, free_port, run_gateway
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
@@ -56,7 +56,7 @@ def client(served: Gateway) -> Iterator[Client]:
 
 
 class Script:
-    """Answers one after the other, and the requests that they were given to."""
+    """Returns scripted responses in order, and records the requests."""
 
     def __init__(self, *answers: httpx.Response | httpx.TransportError) -> None:
         self.answers = list(answers)
@@ -74,12 +74,12 @@ class Script:
         self.pauses.append(seconds)
 
     @property
-    def sending(self) -> SyncTransport:
+    def transport(self) -> SyncTransport:
         http = httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(self))
         return SyncTransport(http, 60, self.pauses.append, lambda: sum(self.pauses))
 
     @property
-    def async_sending(self) -> AsyncTransport:
+    def async_transport(self) -> AsyncTransport:
         http = httpx.AsyncClient(base_url="http://gateway", transport=httpx.MockTransport(self))
         return AsyncTransport(http, 60, self.sleep, lambda: sum(self.pauses))
 
@@ -97,7 +97,7 @@ def test_every_operation_is_a_method(client: Client, connector: str, operation: 
     assert callable(getattr(getattr(client, connector), operation))
 
 
-def test_type_checkers_are_told_that_it_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert (Path(errors.__file__).parent / "py.typed").exists()
 
 
@@ -106,7 +106,7 @@ def test_every_code_is_an_exception() -> None:
     assert {code: error.code for code, error in BY_CODE.items()} == {code: code for code in BY_CODE}
 
 
-def test_a_write_is_answered_with_what_it_made(served: Gateway, client: Client) -> None:
+def test_a_write_returns_the_created_object(served: Gateway, client: Client) -> None:
     list_id = served.examples("boards")["list_ids"][0]
     card = client.boards.create_card(connection_id=served.connections["boards"], list_id=list_id, name="From Python")
     assert_type(card, Response[CreatedCard])
@@ -124,14 +124,14 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
     assert {"GET"} == {method for method, _, _ in served.journal("boards")}
 
 
-def test_a_call_that_was_no_dry_run_has_no_plan() -> None:
+def test_a_response_without_dry_run_has_no_plan() -> None:
     answer = parse_response(200, {}, json.dumps(DONE).encode(), dry_run=False)
 
     with pytest.raises(ValueError, match="no dry run"):
         _ = answer.plan
 
 
-def test_a_key_of_ones_own_is_replayed(served: Gateway, client: Client) -> None:
+def test_a_write_with_a_repeated_key_is_replayed(served: Gateway, client: Client) -> None:
     list_id, connection_id = served.examples("boards")["list_ids"][0], served.connections["boards"]
     cards = [
         client.boards.create_card(connection_id=connection_id, list_id=list_id, name="Once", idempotency_key="once")
@@ -141,17 +141,17 @@ def test_a_key_of_ones_own_is_replayed(served: Gateway, client: Client) -> None:
     assert [False, True] == [card.replayed for card in cards]
 
 
-def test_a_list_is_gone_through_page_by_page(served: Gateway, client: Client) -> None:
+def test_a_list_is_fetched_page_by_page(served: Gateway, client: Client) -> None:
     connection_id = served.connections["notes"]
-    whole = list(client.notes.list_databases(connection_id=connection_id))
+    databases = list(client.notes.list_databases(connection_id=connection_id))
     single = list(client.notes.list_databases(connection_id=connection_id, limit=1))
     pages = list(client.notes.list_databases(connection_id=connection_id, limit=1).pages())
 
-    assert whole == single
-    assert [1] * len(whole) == [len(page.data) for page in pages]
+    assert databases == single
+    assert [1] * len(databases) == [len(page.data) for page in pages]
 
 
-async def test_it_can_be_awaited(served: Gateway) -> None:
+async def test_the_async_client_returns_lists_and_data(served: Gateway) -> None:
     connection_id = served.connections["notes"]
     async with AsyncGateway(served.base_url, served.key) as client:
         titles = [one["title"] async for one in client.notes.list_databases(connection_id=connection_id, limit=1)]
@@ -160,75 +160,75 @@ async def test_it_can_be_awaited(served: Gateway) -> None:
     assert (True, True) == (len(titles) > 1, bool(properties.data))
 
 
-def test_the_lines_of_its_readme_do_what_they_say(served: Gateway, client: Client) -> None:
+def test_the_readme_example_runs(served: Gateway, client: Client) -> None:
     (text,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    place = {"connection_id": served.connections["notes"], "database_id": served.examples("notes")["database_id"]}
-    told: list[tuple[str, ...]] = []
-    names = {"api_key": served.key, "other": STRANGE_PAGE, "print": lambda *words: told.append(words)}
-    exec(text.replace("http://127.0.0.1:8080", served.base_url), names | place)
-    made, *titles, remedy = told
-    found = client.notes.search_pages(property="Name", value="Plan", **place).data["pages"]
-    listed = [(one["title"],) for one in client.notes.list_databases(connection_id=place["connection_id"])]
+    database = {"connection_id": served.connections["notes"], "database_id": served.examples("notes")["database_id"]}
+    printed: list[tuple[str, ...]] = []
+    names = {"api_key": served.key, "other": STRANGE_PAGE, "print": lambda *words: printed.append(words)}
+    exec(text.replace("http://127.0.0.1:8080", served.base_url), names | database)
+    page, *titles, remedy = printed
+    matches = client.notes.search_pages(property="Name", value="Plan", **database).data["pages"]
+    listed = [(one["title"],) for one in client.notes.list_databases(connection_id=database["connection_id"])]
 
-    assert [made[0]] == [page["page_id"] for page in found]
+    assert [page[0]] == [match["page_id"] for match in matches]
     assert (listed, True) == (titles, "search" in remedy[0])
 
 
-def test_a_refusal_is_the_exception_of_its_code(served: Gateway, client: Client) -> None:
-    with pytest.raises(errors.ListNotFound) as refused:
+def test_an_error_response_raises_the_exception_of_its_code(served: Gateway, client: Client) -> None:
+    with pytest.raises(errors.ListNotFound) as error:
         client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="Nowhere")
 
-    assert (404, True) == (refused.value.status, refused.value.run_id is not None)
-    assert refused.value.remedy
+    assert (404, True) == (error.value.status, error.value.run_id is not None)
+    assert error.value.remedy
 
 
-def test_a_traceback_tells_what_is_wrong_what_to_do_and_the_run(served: Gateway, client: Client) -> None:
-    with pytest.raises(errors.InvalidParameters) as refused:
+def test_a_traceback_contains_message_remedy_and_run(served: Gateway, client: Client) -> None:
+    with pytest.raises(errors.InvalidParameters) as error:
         client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="")
 
     assert [
         "invalid_parameters: Parameter name cannot be used as given.",
         "name: String should have at least 1 character",
-        f"What to do: {refused.value.remedy}",
-        f"Run: {refused.value.run_id}",
-    ] == str(refused.value).splitlines()
+        f"What to do: {error.value.remedy}",
+        f"Run: {error.value.run_id}",
+    ] == str(error.value).splitlines()
 
 
-def test_a_wrong_key_is_told(served: Gateway) -> None:
+def test_an_invalid_key_raises_invalid_api_key(served: Gateway) -> None:
     with Client(served.base_url, "cg_wrong") as client, pytest.raises(errors.InvalidApiKey):
         list(client.notes.list_databases(connection_id="any"))
 
 
-def test_a_service_that_is_away_is_named_by_its_address() -> None:
+def test_an_unreachable_service_is_named_by_its_url() -> None:
     address = f"http://127.0.0.1:{free_port()}"
-    with Client(address, "key", retry_seconds=0) as client, pytest.raises(ConnectionFailed) as refused:
+    with Client(address, "key", retry_seconds=0) as client, pytest.raises(ConnectionFailed) as error:
         list(client.notes.list_databases(connection_id="any"))
 
-    assert f"No answer came from {address}: " in str(refused.value)
+    assert f"No answer came from {address}: " in str(error.value)
 
 
-def test_a_revoked_connection_has_the_link_that_connects_it_again() -> None:
+def test_a_revoked_connection_has_its_reconnect_link() -> None:
     details = [{"parameter": "connection_id"}, {"reconnect_url": "http://gateway/connect/x"}]
     error = {"code": "connection_revoked", "message": "Withdrawn.", "details": details}
 
-    with pytest.raises(errors.ConnectionRevoked, match="Connect again: http://gateway/connect/x") as refused:
+    with pytest.raises(errors.ConnectionRevoked, match="Connect again: http://gateway/connect/x") as raised:
         parse_response(401, {}, json.dumps(DONE | {"error": error}).encode(), dry_run=False)
-    assert "http://gateway/connect/x" == refused.value.reconnect_url
+    assert "http://gateway/connect/x" == raised.value.reconnect_url
 
 
-def test_the_key_that_the_client_made_is_in_the_error() -> None:
-    with pytest.raises(errors.OutcomeUnknown) as refused:
-        Script(unknown(9), *[unknown(99)] * 2).sending.send(WRITE)
+def test_the_generated_key_is_in_the_error() -> None:
+    with pytest.raises(errors.OutcomeUnknown) as error:
+        Script(unknown(9), *[unknown(99)] * 2).transport.send(WRITE)
 
-    assert WRITE.generated_key == refused.value.idempotency_key
-    assert f"Repeat with: idempotency_key='{WRITE.generated_key}'" in str(refused.value)
+    assert WRITE.generated_key == error.value.idempotency_key
+    assert f"Repeat with: idempotency_key='{WRITE.generated_key}'" in str(error.value)
 
 
 @pytest.mark.parametrize("code", ["upstream_unavailable", "upstream_error", "upstream_timeout", "of_a_later_release"])
 def test_four_failures_of_a_keyed_write_are_retried(code: str) -> None:
     failure = httpx.Response(503, json={"run_id": "run_0", "error": UNKNOWN | {"code": code}})
     script = Script(*[failure] * 4, DONE_NOW)
-    answer = script.sending.send(WRITE)
+    answer = script.transport.send(WRITE)
 
     assert ("run_1", [WRITE.generated_key] * 5) == (answer.run_id, script.keys)
     assert sum(script.pauses) <= 60
@@ -239,74 +239,74 @@ def test_a_failure_that_lasts_is_not_retried(code: str) -> None:
     script = Script(httpx.Response(503, json={"run_id": "run_0", "error": UNKNOWN | {"code": code}}))
 
     with pytest.raises(GatewayError):
-        script.sending.send(WRITE)
+        script.transport.send(WRITE)
     assert [] == script.pauses
 
 
-def test_a_write_in_doubt_is_repeated_with_its_key_when_the_service_says() -> None:
+def test_a_write_in_doubt_is_retried_with_its_key_after_retry_after() -> None:
     script = Script(unknown(7), httpx.Response(200, json=DONE))
-    answer = script.sending.send(WRITE)
+    answer = script.transport.send(WRITE)
 
     assert ("run_1", [7]) == (answer.run_id, script.pauses)
     assert [WRITE.generated_key] * 2 == script.keys
 
 
-async def test_the_same_holds_where_it_is_awaited() -> None:
+async def test_an_async_write_in_doubt_is_retried_with_its_key() -> None:
     script = Script(unknown(7), httpx.ReadError("cut"), httpx.Response(200, json=DONE))
-    answer = await script.async_sending.send(WRITE)
+    answer = await script.async_transport.send(WRITE)
 
     assert ("run_1", 7, 2) == (answer.run_id, script.pauses[0], len(script.pauses))
     assert [WRITE.generated_key] * 3 == script.keys
 
 
-def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
+def test_an_interrupted_response_is_requested_again() -> None:
     script = Script(httpx.RemoteProtocolError("cut"), httpx.Response(200, json=DONE))
-    answer = script.sending.send(WRITE)
+    answer = script.transport.send(WRITE)
 
     assert ("run_1", [WRITE.generated_key] * 2) == (answer.run_id, script.keys)
 
 
-def test_a_limit_that_lasts_is_told_once_the_time_is_over() -> None:
-    refusal = UNKNOWN | {"code": "rate_limited"}
-    limited = httpx.Response(429, json={"run_id": "run_0", "error": refusal, "retry_after": 20})
+def test_a_lasting_rate_limit_is_raised_after_the_retry_time() -> None:
+    error = UNKNOWN | {"code": "rate_limited"}
+    limited = httpx.Response(429, json={"run_id": "run_0", "error": error, "retry_after": 20})
     script = Script(*[limited] * 9)
 
     with pytest.raises(errors.RateLimited):
-        script.sending.send(WRITE)
+        script.transport.send(WRITE)
     assert [20, 20, 20] == script.pauses
 
 
-@pytest.mark.parametrize(("told", "pauses"), [(0, [0.5]), (0.1, [0.5]), (2, [2])])
-def test_a_service_that_says_at_once_is_not_asked_without_end(told: float, pauses: list[float]) -> None:
-    script = Script(httpx.Response(503, json={"run_id": "r", "error": UNKNOWN, "retry_after": told}), DONE_NOW)
-    script.sending.send(WRITE)
+@pytest.mark.parametrize(("retry_after", "pauses"), [(0, [0.5]), (0.1, [0.5]), (2, [2])])
+def test_a_retry_after_of_zero_still_delays_the_retry(retry_after: float, pauses: list[float]) -> None:
+    script = Script(httpx.Response(503, json={"run_id": "r", "error": UNKNOWN, "retry_after": retry_after}), DONE_NOW)
+    script.transport.send(WRITE)
 
     assert pauses == script.pauses
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8080", "", "ftp://gateway", "http://", "gateway.example"])
-def test_what_is_no_address_is_told_at_once(address: str) -> None:
+def test_an_invalid_url_is_rejected_immediately(address: str) -> None:
     with pytest.raises(ValueError, match="begins with http"):
         Client(address, "key")
 
 
 @pytest.mark.parametrize("key", ["", "key\n", "a key", "k\u00e4y"])
-def test_what_is_no_key_is_told_at_once(key: str) -> None:
+def test_an_invalid_key_is_rejected_immediately(key: str) -> None:
     with pytest.raises(ValueError, match="The API key"):
         AsyncGateway("http://127.0.0.1:1", key)
 
 
-def test_an_answer_that_is_cut_on_its_way_is_asked_for_again() -> None:
-    whole = json.dumps(DONE).encode()
-    with answering([whole[:10], whole]) as address, Client(address, "key") as client:
+def test_a_truncated_response_is_requested_again() -> None:
+    body = json.dumps(DONE).encode()
+    with run_truncating_server([body[:10], body]) as address, Client(address, "key") as client:
         answer = client.boards.create_card(connection_id="c", list_id="l", name="n")
 
     assert "run_1" == answer.run_id
 
 
 @contextmanager
-def answering(bodies: list[bytes]) -> Iterator[str]:
-    """The address of a service that gives *bodies* in turn, each with the length of the last one."""
+def run_truncating_server(bodies: list[bytes]) -> Iterator[str]:
+    """Run a server that sends *bodies* in order, each with the length of the last one. Yields its URL."""
     length, left = len(bodies[-1]), iter(bodies)
 
     class Cutting(BaseHTTPRequestHandler):
@@ -329,20 +329,20 @@ def answering(bodies: list[bytes]) -> Iterator[str]:
     thread.join(5)
 
 
-def test_a_pause_that_is_too_long_is_not_waited_for() -> None:
-    refusal = UNKNOWN | {"code": "rate_limited"}
-    script = Script(httpx.Response(429, json={"run_id": "run_0", "error": refusal, "retry_after": 61}))
+def test_a_retry_after_beyond_the_limit_raises_immediately() -> None:
+    error = UNKNOWN | {"code": "rate_limited"}
+    script = Script(httpx.Response(429, json={"run_id": "run_0", "error": error, "retry_after": 61}))
 
-    with pytest.raises(errors.RateLimited) as refused:
-        script.sending.send(WRITE)
-    assert ([], 61) == (script.pauses, refused.value.retry_after)
+    with pytest.raises(errors.RateLimited) as raised:
+        script.transport.send(WRITE)
+    assert ([], 61) == (script.pauses, raised.value.retry_after)
 
 
-def test_a_write_in_doubt_for_longer_is_attempted_once_more_at_the_end() -> None:
+def test_a_write_in_doubt_for_longer_is_retried_once_at_the_end() -> None:
     script = Script(unknown(20), unknown(61), unknown(61))
 
     with pytest.raises(errors.OutcomeUnknown):
-        script.sending.send(WRITE)
+        script.transport.send(WRITE)
     assert [20, 40] == script.pauses
 
 
@@ -350,12 +350,12 @@ GARBAGE = [b"<html>", b"[]", b"{}", b'{"run_id": "r", "data"', b'{"run_id": "r",
 
 
 @pytest.mark.parametrize("body", GARBAGE)
-def test_what_is_no_answer_is_told_as_that(body: bytes) -> None:
+def test_an_unreadable_body_raises_invalid_response(body: bytes) -> None:
     with pytest.raises(InvalidResponse):
         parse_response(200, {}, body, dry_run=False)
 
 
-def test_a_page_of_a_proxy_is_worth_another_attempt_where_it_fails() -> None:
+def test_an_error_page_of_a_proxy_is_retried() -> None:
     failures = [InvalidResponse("", status=status) for status in (200, 404, 502)]
     pauses = [retry_delay(1, failure) for failure in failures]
 
@@ -363,20 +363,20 @@ def test_a_page_of_a_proxy_is_worth_another_attempt_where_it_fails() -> None:
     assert pauses[2] is not None
 
 
-def test_a_code_of_a_later_release_is_its_family() -> None:
+def test_an_unknown_code_raises_the_exception_of_its_family() -> None:
     body = b'{"run_id": "r", "error": {"code": "new_one", "message": "New."}}'
 
-    with pytest.raises(GatewayError) as refused:
+    with pytest.raises(GatewayError) as error:
         parse_response(409, {}, body, dry_run=False)
-    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.service_code)
+    assert ("CallerError", "new_one") == (type(error.value).__name__, error.value.service_code)
 
 
-def test_a_service_that_knows_no_dry_runs_is_told() -> None:
+def test_a_service_without_dry_runs_raises_invalid_response() -> None:
     with pytest.raises(InvalidResponse, match="may have written"):
         parse_response(200, {}, b'{"run_id": "r", "data": {}}', dry_run=True)
 
 
-def test_events_that_were_read_are_not_given_again() -> None:
+def test_events_already_read_are_skipped() -> None:
     first, second, third = (event(number, at) for number, at in ((1, "10:00"), (2, "10:01"), (3, "10:01")))
     seen = FeedPosition()
     read = [list(seen.mark_new(events)) for events in ([first, second], [second, third], [second, third])]
@@ -388,7 +388,7 @@ def test_events_that_were_read_are_not_given_again() -> None:
 def test_a_feed_is_followed_over_its_pages() -> None:
     pages = [DONE | {"data": [event(number, "10:00")], "next_cursor": "next"} for number in (1, 2)]
     script = Script(*(httpx.Response(200, json=page) for page in pages))
-    following = iter(Events[Any](script.sending, RequestSpec("GET", "/v1/connectors/chat/events", {}), 5))
+    following = iter(Events[Any](script.transport, RequestSpec("GET", "/v1/connectors/chat/events", {}), 5))
     events = [next(following), next(following)]
 
     assert [event(1, "10:00"), event(2, "10:00")] == events
@@ -407,19 +407,19 @@ def test_a_feed_of_several_pages_is_followed_again_and_again(served: Gateway, cl
 
 
 @pytest.mark.parametrize("card_id", ["..", "."])
-def test_an_identifier_of_dots_is_refused_as_one(served: Gateway, client: Client, card_id: str) -> None:
+def test_an_identifier_of_dots_is_rejected_by_name(served: Gateway, client: Client, card_id: str) -> None:
     with pytest.raises(errors.InvalidParameters, match="card_id"):
         client.boards.move_card(card_id=card_id, connection_id=served.connections["boards"], list_id="l")
 
 
-def test_a_key_without_a_character_is_refused_and_not_replaced(served: Gateway, client: Client) -> None:
+def test_an_empty_idempotency_key_is_rejected_and_not_replaced(served: Gateway, client: Client) -> None:
     with pytest.raises(errors.InvalidParameters, match="idempotency_key"):
         client.chat.post_message(
             connection_id=served.connections["chat"], channel="general", text="Hello", idempotency_key=""
         )
 
 
-def test_an_instant_is_asked_for_as_iso_8601_has_it() -> None:
+def test_a_datetime_is_sent_as_iso_8601() -> None:
     since = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
     assert {"since": "2026-01-02T03:04:00+00:00"} == RequestSpec(
@@ -427,22 +427,22 @@ def test_an_instant_is_asked_for_as_iso_8601_has_it() -> None:
     ).query
 
 
-def test_an_answer_that_cannot_be_decompressed_is_told_as_that() -> None:
+def test_a_response_with_invalid_compression_raises_invalid_response() -> None:
     script = Script(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"not gzip")))
     with pytest.raises(InvalidResponse, match="compressed"):
-        script.sending.send(WRITE)
+        script.transport.send(WRITE)
 
 
-@pytest.mark.parametrize("told", ["soon", -1, float("nan"), float("inf"), []])
-def test_a_time_to_wait_that_is_none_is_no_answer(told: Any) -> None:
-    body = DONE | {"error": UNKNOWN, "retry_after": told}
+@pytest.mark.parametrize("retry_after", ["soon", -1, float("nan"), float("inf"), []])
+def test_an_invalid_retry_after_raises_invalid_response(retry_after: Any) -> None:
+    body = DONE | {"error": UNKNOWN, "retry_after": retry_after}
     with pytest.raises(InvalidResponse):
         parse_response(503, {}, json.dumps(body).encode(), dry_run=False)
 
 
 def observed(number: int) -> Observation:
-    told = {"channel_id": "C1", "author": "U1", "text": str(number), "matched_keyword": None}
-    return Observation((str(number),), "message.posted", told, "C1")
+    data = {"channel_id": "C1", "author": "U1", "text": str(number), "matched_keyword": None}
+    return Observation((str(number),), "message.posted", data, "C1")
 
 
 def event(number: int, at: str) -> dict[str, Any]:

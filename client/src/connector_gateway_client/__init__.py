@@ -1,9 +1,7 @@
 """A typed client of the connector gateway."""
 
 from connector_gateway_client import errors, webhooks
-from connector_gateway_client.answers import DryRun, Response
-from connector_gateway_client.gateway import AsyncGateway, Gateway
-from connector_gateway_client.refusals import (
+from connector_gateway_client.exceptions import (
     CallerError,
     ConnectionFailed,
     GatewayError,
@@ -11,6 +9,8 @@ from connector_gateway_client.refusals import (
     ServiceFailure,
     UpstreamFailure,
 )
+from connector_gateway_client.gateway import AsyncGateway, Gateway
+from connector_gateway_client.responses import DryRun, Response
 
 __all__ = [
     "AsyncGateway",

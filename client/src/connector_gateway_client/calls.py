@@ -11,8 +11,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from connector_gateway_client import errors
-from connector_gateway_client.answers import Response
-from connector_gateway_client.refusals import (
+from connector_gateway_client.exceptions import (
     CallerError,
     ConnectionFailed,
     GatewayError,
@@ -20,6 +19,7 @@ from connector_gateway_client.refusals import (
     ServiceFailure,
     UpstreamFailure,
 )
+from connector_gateway_client.responses import Response
 
 BY_CODE: Mapping[str, type[GatewayError]] = {
     error.code: error
@@ -95,7 +95,7 @@ def parse_response(status: int, headers: Mapping[str, str], body: bytes, *, dry_
             raise _parse_error(status, run_id, error, envelope.get("retry_after"))
         data = envelope["data"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidResponse(f"What came with status {status} is no answer of the service.", status=status) from error
+        raise InvalidResponse(f"The response with status {status} is not a gateway response.", status=status) from error
     if dry_run and headers.get("preference-applied") != "dry-run":
         raise InvalidResponse("The service did not take this for a dry run; it may have written.", status=status)
     warnings = WARNING.findall(headers.get("warning", ""))
@@ -109,7 +109,7 @@ def _parse_error(status: int, run_id: str | None, error: Mapping[str, Any], retr
     return BY_CODE.get(code, _family(status))(
         error["message"],
         status=status,
-        told_code=code,
+        service_code=code,
         remedy=error.get("remedy", ""),
         details=error.get("details", ()),
         run_id=run_id,

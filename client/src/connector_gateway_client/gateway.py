@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from connector_gateway_client.operations import AsyncOperations, Operations
-from connector_gateway_client.sending import AsyncTransport, SyncTransport
+from connector_gateway_client.transport import AsyncTransport, SyncTransport
 
 TIMEOUT_SECONDS = 150.0
 """The default timeout of a request, longer than the service allows for a call."""

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from connector_gateway_client.answers import AsyncEvents, AsyncPages, Events, Pages, Response
 from connector_gateway_client.calls import RequestSpec
-from connector_gateway_client.sending import AsyncTransport, SyncTransport
-from connector_gateway_client.shapes import (
+from connector_gateway_client.models import (
     AddedReaction,
     AttachedFile,
     Block,
@@ -39,6 +37,8 @@ from connector_gateway_client.shapes import (
     UpdatedRecord,
     WrittenContact,
 )
+from connector_gateway_client.responses import AsyncEvents, AsyncPages, Events, Pages, Response
+from connector_gateway_client.transport import AsyncTransport, SyncTransport
 
 
 class Notes:

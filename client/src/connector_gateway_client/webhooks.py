@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
-from connector_gateway_client.shapes import ChatEvent, NotesEvent
+from connector_gateway_client.models import ChatEvent, NotesEvent
 
 TOLERANCE_SECONDS = 5 * 60
 """The maximum difference between the clocks, which also limits replay attacks."""

@@ -97,7 +97,7 @@ def writes(operation: AnyOperation) -> bool:
 
 
 @requirement("common-127")
-def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
+def test_a_key_created_by_command_works_on_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Command line", "--plan", "paid")
     key = shell.json(
         "keys",
@@ -116,7 +116,7 @@ def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gatew
 
 
 @requirement("limits-7")
-def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway: Gateway) -> None:
+def test_a_key_beyond_the_quota_is_rejected_with_a_remedy(shell: Shell, gateway: Gateway) -> None:
     full = Shell(shell.environment | {"GATEWAY_QUOTA_KEYS": "1"})
     result = full.run("keys", "create", gateway.workspace_id)
 
@@ -139,46 +139,46 @@ def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell
 
 
 @requirement("common-127")
-def test_a_connection_made_with_credentials_from_standard_input_carries_calls(gateway: Gateway, shell: Shell) -> None:
+def test_a_connection_created_from_standard_input_serves_calls(gateway: Gateway, shell: Shell) -> None:
     credentials = json.dumps(gateway.sandbox.emulators["notes"].credentials())
 
-    made = shell.json("connections", "create", gateway.workspace_id, "notes", "--name", "by hand", input=credentials)
-    listed = shell.json("call", "notes", "list-databases", "--connection", made["connection_id"], "--limit", "2")
+    created = shell.json("connections", "create", gateway.workspace_id, "notes", "--name", "by hand", input=credentials)
+    listed = shell.json("call", "notes", "list-databases", "--connection", created["connection_id"], "--limit", "2")
 
     assert 2 == len(listed["data"])
-    assert "token" not in json.dumps(made)
+    assert "token" not in json.dumps(created)
 
 
 @requirement("common-127", "connections-14")
 def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gateway, shell: Shell) -> None:
     command = ["connections", "create", gateway.workspace_id, "notes"]
-    refused = shell.run(*command, input='{"token": "ntn_wrong_token"}')
+    rejected = shell.run(*command, input='{"token": "ntn_wrong_token"}')
     unasked = shell.json(*command, "--no-verify", input='{"token": "ntn_wrong_token"}')
 
-    assert (1, True) == (refused.exit_code, "credentials_refused" in refused.stderr)
+    assert (1, True) == (rejected.exit_code, "credentials_refused" in rejected.stderr)
     assert "active" == unasked["status"]
 
 
 @requirement("common-127", "connections-1", "connections-11", "connections-16")
-def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shell: Shell) -> None:
-    made = shell.json("connections", "connect", gateway.workspace_id, "notes", "--name", "in the browser")
-    again = shell.json("connections", "reconnect", made["connection_id"], "--allow-other-account")
+def test_commands_create_links_and_test_connections(gateway: Gateway, shell: Shell) -> None:
+    created = shell.json("connections", "connect", gateway.workspace_id, "notes", "--name", "in the browser")
+    again = shell.json("connections", "reconnect", created["connection_id"], "--allow-other-account")
     tested = shell.json("connections", "test", gateway.connections["notes"])
 
-    assert "pending" == made["status"] == again["status"]
-    assert made["connect_url"] != again["connect_url"]
+    assert "pending" == created["status"] == again["status"]
+    assert created["connect_url"] != again["connect_url"]
     assert ("active", []) == (tested["status"], tested["missing_scopes"])
 
 
 @requirement("common-127", "connections-5")
 def test_return_addresses_are_set_by_command(shell: Shell) -> None:
-    made = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
-    changed = shell.json("workspaces", "change", made["workspace_id"], "--return-url", "https://b.test/y")
+    created = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
+    changed = shell.json("workspaces", "change", created["workspace_id"], "--return-url", "https://b.test/y")
 
-    assert (["https://a.test/x"], ["https://b.test/y"]) == (made["return_urls"], changed["return_urls"])
+    assert (["https://a.test/x"], ["https://b.test/y"]) == (created["return_urls"], changed["return_urls"])
 
 
-def test_a_refused_call_ends_with_an_error_and_says_what_to_do(gateway: Gateway, shell: Shell) -> None:
+def test_a_rejected_call_fails_with_error_and_remedy(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("call", "notes", "list-databases", "--connection", "conn_nowhere")
 
     assert 1 == result.exit_code
@@ -197,7 +197,7 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
 
 
 @requirement("common-117")
-def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway, shell: Shell) -> None:
+def test_a_rejected_run_is_explained_without_values(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit="Sesame")
     explained = shell.run("runs", "show", reply.body["run_id"]).stdout
 
@@ -217,7 +217,7 @@ def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> No
     assert reply.body["run_id"] == listed[0]["run_id"]
 
 
-def test_a_run_that_no_key_asked_for_is_explained_without_one(gateway: Gateway, shell: Shell) -> None:
+def test_a_run_without_key_is_explained(gateway: Gateway, shell: Shell) -> None:
     run = Run("http")
 
     async def record() -> None:
@@ -233,7 +233,7 @@ def test_a_run_that_no_key_asked_for_is_explained_without_one(gateway: Gateway, 
     assert "checked connection" in explained
 
 
-def test_a_faulty_json_option_is_told_by_its_name(shell: Shell) -> None:
+def test_an_invalid_json_option_is_reported_by_name(shell: Shell) -> None:
     result = shell.run("call", "notes", "create-page", "--database-id", "x", "--properties", "{bad")
 
     assert 2 == result.exit_code
@@ -241,7 +241,7 @@ def test_a_faulty_json_option_is_told_by_its_name(shell: Shell) -> None:
     assert "body" not in result.stderr
 
 
-def test_faulty_settings_of_a_connection_are_told_by_the_option(shell: Shell) -> None:
+def test_invalid_connection_settings_are_reported_by_option(shell: Shell) -> None:
     result = shell.run("connections", "change", "conn_1", "--settings", "[1")
 
     assert 2 == result.exit_code
@@ -265,7 +265,7 @@ def test_an_item_of_a_list_may_be_a_plain_word_and_stand_beside_others(gateway: 
     ]
 
 
-def test_an_envelope_is_shown_with_its_run_and_its_cursor(gateway: Gateway, shell: Shell) -> None:
+def test_an_envelope_is_printed_with_run_and_cursor(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
 
     header, row = result.stdout.splitlines()
@@ -275,9 +275,9 @@ def test_an_envelope_is_shown_with_its_run_and_its_cursor(gateway: Gateway, shel
 
 
 def test_json_is_the_envelope_as_it_came(gateway: Gateway, shell: Shell) -> None:
-    shown = shell.json("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
+    envelope = shell.json("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
 
-    assert ["run_id", "connector", "status", "data", "next_cursor"] == list(shown)
+    assert ["run_id", "connector", "status", "data", "next_cursor"] == list(envelope)
 
 
 def test_a_call_that_was_done_in_part_ends_with_a_status_of_its_own(gateway: Gateway, shell: Shell) -> None:
@@ -442,31 +442,33 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
 
 
 def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell: Shell) -> None:
-    made = gateway.operator("POST", "/v1/workspaces", json={"name": "of some instant"}).data
+    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "of some instant"}).data
 
     listed = {row["workspace_id"]: row for row in shell.json("workspaces", "list")}
-    line = next(line for line in shell.run("workspaces", "list").stdout.splitlines() if made["workspace_id"] in line)
+    line = next(
+        line for line in shell.run("workspaces", "list").stdout.splitlines() if workspace["workspace_id"] in line
+    )
 
-    assert made["created_at"] == listed[made["workspace_id"]]["created_at"]
-    assert made["created_at"] == line.split("\t")[3]
+    assert workspace["created_at"] == listed[workspace["workspace_id"]]["created_at"]
+    assert workspace["created_at"] == line.split("\t")[3]
 
 
 def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -> None:
-    made = [gateway.get("/notes/databases", limit=1).body["run_id"] for _ in range(3)]
+    run_ids = [gateway.get("/notes/databases", limit=1).body["run_id"] for _ in range(3)]
 
     first = shell.run("runs", "list", "--limit", "2")
     cursor = first.stderr.removeprefix("next_cursor: ").split()[0]
     second = shell.json("runs", "list", "--limit", "1", "--cursor", cursor)
 
-    assert made[:0:-1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
-    assert made[0] == second[0]["run_id"]
+    assert run_ids[:0:-1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
+    assert run_ids[0] == second[0]["run_id"]
 
 
-def test_runs_since_an_instant_may_be_told_with_an_offset(shell: Shell) -> None:
+def test_since_accepts_a_time_with_an_offset(shell: Shell) -> None:
     assert [] == shell.json("runs", "list", "--since", "2100-01-01T00:00:00+02:00")
 
 
-def test_a_time_that_is_none_is_told_by_the_option(shell: Shell) -> None:
+def test_an_invalid_time_is_reported_by_option(shell: Shell) -> None:
     result = shell.run("runs", "list", "--since", "yesterday")
 
     assert 2 == result.exit_code
@@ -475,21 +477,21 @@ def test_a_time_that_is_none_is_told_by_the_option(shell: Shell) -> None:
 
 def test_runs_are_followed_as_they_end(gateway: Gateway, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call is made before each poll."""
-    made: list[str] = []
+    run_ids: list[str] = []
 
     async def call(_: float) -> None:
         reply = await asyncio.to_thread(gateway.get, "/notes/databases", limit=1)
-        made.append(reply.body["run_id"])
+        run_ids.append(reply.body["run_id"])
 
     monkeypatch.setattr("connector_gateway.cli.runs.pause", call)
     followed = shell.run("runs", "tail", "--polls", "2")
 
-    assert [f"{run_id}\tok\tnotes list_databases" for run_id in made] == [
+    assert [f"{run_id}\tok\tnotes list_databases" for run_id in run_ids] == [
         line.rsplit("\t", 2)[0] for line in followed.stdout.splitlines()
     ]
 
 
-def test_an_address_that_is_no_gateway_is_told_in_a_sentence(gateway: Gateway, shell: Shell) -> None:
+def test_a_url_of_another_service_is_reported_in_one_sentence(gateway: Gateway, shell: Shell) -> None:
     elsewhere = Shell(shell.environment | {"GATEWAY_URL": gateway.sandbox.address})
 
     result = elsewhere.run("call", "notes", "list-databases", *connected(gateway, "notes"))
@@ -500,7 +502,7 @@ def test_an_address_that_is_no_gateway_is_told_in_a_sentence(gateway: Gateway, s
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "http://[", "ftp://x"])
-def test_an_address_that_nobody_can_call_is_told_in_a_sentence(gateway: Gateway, shell: Shell, address: str) -> None:
+def test_an_unusable_url_is_reported_in_one_sentence(gateway: Gateway, shell: Shell, address: str) -> None:
     elsewhere = Shell(shell.environment | {"GATEWAY_URL": address})
 
     result = elsewhere.run("call", "notes", "list-databases", *connected(gateway, "notes"))
@@ -516,9 +518,9 @@ def test_every_command_helps_with_h_too(command: list[str]) -> None:
 
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=list(CONNECTORS))
 def test_help_has_no_marks_that_a_terminal_does_not_draw(connector: AnyConnector) -> None:
-    told = [Shell({}).run("call", connector.name, name, "-h").stdout for name in operations(connector)]
+    helps = [Shell({}).run("call", connector.name, name, "-h").stdout for name in operations(connector)]
 
-    assert "``" not in "".join(told)
+    assert "``" not in "".join(helps)
 
 
 @pytest.mark.parametrize("columns", [40, 80])
@@ -531,16 +533,16 @@ def test_help_fits_the_terminal(command: list[str], columns: int) -> None:
 
 @pytest.mark.parametrize("group", [*RESOURCES, "vault"])
 def test_every_option_says_what_it_is_for(group: str) -> None:
-    made = main.get_command(click.Context(main), group)
-    assert isinstance(made, click.Group)
+    command_group = main.get_command(click.Context(main), group)
+    assert isinstance(command_group, click.Group)
 
-    declared = [(name, option) for name, command in made.commands.items() for option in command.params]
+    declared = [(name, option) for name, command in command_group.commands.items() for option in command.params]
     options = [(name, option) for name, option in declared if isinstance(option, click.Option)]
 
     assert [] == [(name, option.name) for name, option in options if not option.help]
 
 
-def test_an_argument_that_is_no_text_is_refused(shell: Shell) -> None:
+def test_an_argument_that_is_not_text_is_rejected(shell: Shell) -> None:
     result = shell.run("workspaces", "create", "\udcff")
 
     assert 2 == result.exit_code
@@ -549,11 +551,11 @@ def test_an_argument_that_is_no_text_is_refused(shell: Shell) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
-    made = shell.json("workspaces", "create", name)
+    workspace = shell.json("workspaces", "create", name)
 
     listed = shell.run("workspaces", "list")
-    row = next(line for line in listed.stdout.split("\n") if line.startswith(made["workspace_id"]))
-    assert name == made["name"]
+    row = next(line for line in listed.stdout.split("\n") if line.startswith(workspace["workspace_id"]))
+    assert name == workspace["name"]
     assert escape_control_chars(name) == row.split("\t")[1]
 
 
@@ -594,7 +596,7 @@ def test_serve_names_the_setting_that_is_missing() -> None:
 @pytest.mark.parametrize(
     "settings", [{"GATEWAY_WORKERS": "2"}, {"GATEWAY_WROKERS": "2"}], ids=["workers", "a misspelt name"]
 )
-def test_a_first_start_that_is_refused_leaves_no_secrets_behind(
+def test_a_failed_first_start_leaves_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -604,12 +606,12 @@ def test_a_first_start_that_is_refused_leaves_no_secrets_behind(
     assert (True, []) == (result.exit_code > 0, list(tmp_path.iterdir()))
 
 
-def test_a_command_that_was_mistyped_is_told() -> None:
+def test_a_mistyped_command_is_reported() -> None:
     assert "Did you mean 'serve'?" in Shell({}).run("srve").stderr
 
 
 @pytest.mark.parametrize("group", [*RESOURCES, "vault", "call"])
-def test_groups_tell_what_commands_do_in_whole_sentences(group: str) -> None:
+def test_group_help_describes_commands_in_full_sentences(group: str) -> None:
     assert "..." not in Shell({}, 80).run(group, "--help").stdout.partition("Commands:")[2]
 
 
@@ -632,7 +634,7 @@ def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy
     assert result.stderr.endswith("does not answer: Connection refused. Start it, or name another with GATEWAY_URL.\n")
 
 
-def test_credentials_that_go_on_for_ever_are_refused(shell: Shell, gateway: Gateway) -> None:
+def test_endless_credentials_are_rejected(shell: Shell, gateway: Gateway) -> None:
     result = shell.run("connections", "create", gateway.workspace_id, "notes", input="0" * 1_000_001)
 
     assert (2, True) == (result.exit_code, "It has more than 1,000,000 characters." in result.stderr)
@@ -653,12 +655,12 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     old = shell.environment["GATEWAY_SECRET_KEYS"]
     rotated = Shell({**shell.environment, "GATEWAY_SECRET_KEYS": f"a newer secret of the tests,{old}"})
     sealed = len(gateway.connections)
-    told = rotated.json("vault", "rotate")
+    report = rotated.json("vault", "rotate")
     back = Shell({**shell.environment, "GATEWAY_SECRET_KEYS": f"{old},a newer secret of the tests"})
     put_back = back.json("vault", "rotate")
 
-    assert sealed <= told[0]["resealed"] == put_back[0]["resealed"]
-    assert [[]] * len(ENCRYPTED_TABLES) == [one["unreadable"] for one in told]
+    assert sealed <= report[0]["resealed"] == put_back[0]["resealed"]
+    assert [[]] * len(ENCRYPTED_TABLES) == [one["unreadable"] for one in report]
     assert 200 == gateway.get("/notes/databases").status
 
 
@@ -672,21 +674,21 @@ def test_a_tested_connection_is_said_to_work(gateway: Gateway, shell: Shell) -> 
 
 def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     opened = shell.json("hooks", "open", "notes")
-    refused = shell.run("hooks", "open", "chat")
+    rejected = shell.run("hooks", "open", "chat")
 
     closed = shell.json("hooks", "close", "notes")
 
     assert "/hooks/notes/" in opened["url"]
     assert "notes" == closed["connector"]
-    assert 1 == refused.exit_code
-    assert "hook_not_found" in refused.output
+    assert 1 == rejected.exit_code
+    assert "hook_not_found" in rejected.output
 
 
 @requirement("deliveries-1")
-def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: Gateway) -> None:
+def test_a_webhook_is_managed_from_creation_to_deletion(shell: Shell, gateway: Gateway) -> None:
     workspace, connection = gateway.workspace_id, gateway.connections["notes"]
-    made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--type", "page.created")
-    webhook = made.pop("secret") and made["webhook_id"]
+    created = shell.json("webhooks", "create", workspace, "https://example.com/events", "--type", "page.created")
+    webhook = created.pop("secret") and created["webhook_id"]
     listed = shell.json("webhooks", "list", "--workspace", workspace)
     changed = shell.json("webhooks", "change", webhook, "--name", "Ours", "--url", "https://example.org/events")
     widened = shell.json("webhooks", "change", webhook, "--all-types")
@@ -696,7 +698,7 @@ def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: 
     replayed = shell.json("webhooks", "replay", webhook, connection, "--since", "2026-01-01T00:00:00Z")
     removed = shell.json("webhooks", "remove", webhook)
 
-    assert [made] == listed
+    assert [created] == listed
     assert ("Ours", "https://example.org/events") == (changed["name"], changed["url"])
     assert (["page.created"], []) == (changed["types"], widened["types"])
     assert [("disabled", "by_operator"), ("active", None)] == [

@@ -70,15 +70,15 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
         process.communicate(timeout=60)
 
 
-def until(line: str, running: Dev) -> str:
+def read_until(line: str, running: Dev) -> str:
     """What a running ``dev`` prints until it has printed *line*."""
     assert running.process.stdout is not None
-    told = ""
-    while line not in told:
+    output = ""
+    while line not in output:
         printed = running.process.stdout.readline()
-        assert printed, told
-        told += printed
-    return told
+        assert printed, output
+        output += printed
+    return output
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
     upstreams = running.described["upstreams"]
     addresses = [value for upstream in upstreams.values() for name, value in upstream.items() if name.endswith("_url")]
     assert list(CONNECTORS) == list(upstreams)
-    assert [control + 1 + place for place in range(len(addresses))] == [
+    assert [control + 1 + offset for offset in range(len(addresses))] == [
         int(address.rpartition(":")[2]) for address in addresses
     ]
 
@@ -187,11 +187,11 @@ def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> 
 
 def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request of the example of an operation in the OpenAPI document."""
-    given = [
+    parameters = [
         parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
     ]
-    inside = {one["name"]: quote(one["example"], safe="") for one in given if one["in"] == "path"}
-    query = {one["name"]: one["example"] for one in given if one["in"] == "query"}
+    inside = {one["name"]: quote(one["example"], safe="") for one in parameters if one["in"] == "path"}
+    query = {one["name"]: one["example"] for one in parameters if one["in"] == "query"}
     body = operation.get("requestBody", {"content": {"application/json": {"example": None}}})
     example = body["content"]["application/json"]["example"]
     return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
@@ -218,11 +218,11 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
 
         with dev(tmp_path, port, "--quiet") as second:
             headers = {"Authorization": f"Bearer {first.described['keys']['read']}"}
-            found = httpx.get(f"{second.described['base_url']}/v1/runs/{run_id}", headers=headers)
+            run = httpx.get(f"{second.described['base_url']}/v1/runs/{run_id}", headers=headers)
 
     assert first.described["keys"] == second.described["keys"]
     assert first.described["connections"] == second.described["connections"]
-    assert "ok" == found.json()["data"]["status"]
+    assert "ok" == run.json()["data"]["status"]
 
 
 def connected_by_browsers(running: Dev) -> list[str]:
@@ -236,15 +236,15 @@ def connected_by_browsers(running: Dev) -> list[str]:
 def test_a_reset_of_the_sandbox_opens_the_budgets_that_it_has_closed(running: Dev) -> None:
     control = f"{running.described['sandbox_url']}/_control"
     httpx.post(f"{control}/notes/faults", json={"fault": "throttle", "seconds": 3600, "path": "/v1/search"})
-    refused = [running.call("notes", "/databases", limit=1) for _ in range(2)]
+    failed_start = [running.call("notes", "/databases", limit=1) for _ in range(2)]
 
     httpx.post(f"{control}/reset")
 
-    assert [429, 429] == [reply.status_code for reply in refused]
+    assert [429, 429] == [reply.status_code for reply in failed_start]
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
-def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Path) -> None:
+def test_an_error_during_setup_ends_dev_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text(
         '{"secret_key": "long enough for a test", "operator_token": "op_0123456789abcdef", "keys": 5}'
     )
@@ -267,22 +267,22 @@ def test_a_setting_that_does_not_fit_is_named_whatever_the_working_folder_holds(
     assert "GATEWAY_MAX_CALLS is 'many'" in done.stderr
 
 
-@pytest.mark.parametrize("place", [0, 3], ids=["the gateway's", "an application's"])
-def test_a_port_in_use_is_named(tmp_path: Path, place: int) -> None:
+@pytest.mark.parametrize("offset", [0, 3], ids=["the gateway's", "an application's"])
+def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
     port = free_block()
-    with socket.create_server(("127.0.0.1", port + place)):
+    with socket.create_server(("127.0.0.1", port + offset)):
         done = run("dev", "--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1))
 
     assert 1 == done.returncode
-    assert re.search(rf"\b{port + place}\b.* in use", done.stderr), done.stderr
+    assert re.search(rf"\b{port + offset}\b.* in use", done.stderr), done.stderr
 
 
 def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -> None:
     with dev(tmp_path, free_block()) as running:
-        told = until("stop      Ctrl-C", running)
-        (line,) = [line for line in told.splitlines() if line.startswith("shell ")]
+        output = read_until("stop      Ctrl-C", running)
+        (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
-        entered = httpx.get(re.findall(r"^console   (\S+)", told, re.MULTILINE)[0], follow_redirects=True)
+        entered = httpx.get(re.findall(r"^console   (\S+)", output, re.MULTILINE)[0], follow_redirects=True)
         answer = subprocess.run(
             ["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
         )
@@ -294,14 +294,14 @@ def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -
 def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port) as running:
-        told = until("stop      Ctrl-C", running)
+        output = read_until("stop      Ctrl-C", running)
 
     samples = [connector.sample for connector in CONNECTORS.values() if connector.sample is not None]
-    assert [] == [sample.title for sample in samples if sample.title not in told]
-    assert '"remedy"' not in told
+    assert [] == [sample.title for sample in samples if sample.title not in output]
+    assert '"remedy"' not in output
 
 
-def test_being_told_to_stop_in_the_middle_of_the_tour_is_no_error(tmp_path: Path) -> None:
+def test_a_stop_during_the_tour_is_no_error(tmp_path: Path) -> None:
     with dev(tmp_path, free_block()) as running:
         running.process.send_signal(signal.SIGINT)
         ended = running.process.wait(60)
@@ -309,7 +309,7 @@ def test_being_told_to_stop_in_the_middle_of_the_tour_is_no_error(tmp_path: Path
     assert 0 == ended
 
 
-def test_being_told_to_stop_is_no_error(tmp_path: Path) -> None:
+def test_a_stop_is_no_error(tmp_path: Path) -> None:
     with dev(tmp_path, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
         ended = running.process.wait(60)
@@ -318,7 +318,7 @@ def test_being_told_to_stop_is_no_error(tmp_path: Path) -> None:
 
 
 @requirement("common-141")
-def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running: Dev) -> None:
+def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> None:
     port = free_block()
     options = ["--data", str(running.data), "--port", str(port), "--sandbox-port", str(port + 1), "--fresh"]
     second = run("dev", *options)
@@ -341,11 +341,11 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_needs_a_running_dev_says_how_to_start_it(stopped: Path) -> None:
     start = f"Start it with 'make run ARGS=\"--data {stopped}\"'.\n"
-    told = [run(*command, "--data", str(stopped)) for command in (["env"], ["call", "notes", "list-databases"])]
+    results = [run(*command, "--data", str(stopped)) for command in (["env"], ["call", "notes", "list-databases"])]
 
-    assert [1, 1] == [ended.returncode for ended in told]
-    assert f"Error: dev is not running in {stopped}. {start}" == told[0].stderr
-    assert told[1].stderr.endswith(f"does not answer: Connection refused. {start}")
+    assert [1, 1] == [ended.returncode for ended in results]
+    assert f"Error: dev is not running in {stopped}. {start}" == results[0].stderr
+    assert results[1].stderr.endswith(f"does not answer: Connection refused. {start}")
 
 
 def test_a_folder_of_an_earlier_version_opens_with_its_keys_and_connections(served: Path) -> None:
@@ -376,7 +376,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteu
 """What keeps a superuser to the permissions of files."""
 
 
-def refused(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
+def failed_start(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
     """Why ``dev`` does not start."""
     ended = run("dev", "--data", str(data), *options, wrapper=wrapper)
     assert ended.returncode in {1, 2}
@@ -392,7 +392,7 @@ def free_ports() -> list[str]:
 @requirement("common-146")
 def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
     port = free_block()
-    sentence = refused(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
+    sentence = failed_start(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
 
     taken = f"Error: Port {port + 3} of the gateway is one of the sandbox's, which begin with {port}."
     assert f"{taken} Choose another --port or --sandbox-port." == sentence
@@ -400,36 +400,38 @@ def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--sandbox-port", "65501"), ("--port", "0")])
 @requirement("common-146")
-def test_ports_that_there_are_not_are_refused(tmp_path: Path, options: tuple[str, str]) -> None:
-    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in refused(tmp_path, *options)
+def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) -> None:
+    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in failed_start(
+        tmp_path, *options
+    )
 
 
 @requirement("common-148")
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
 
-    assert f"Error: {tmp_path / 'data'} is a file; name a folder with --data." == refused(
+    assert f"Error: {tmp_path / 'data'} is a file; name a folder with --data." == failed_start(
         tmp_path / "data", *free_ports()
     )
 
 
 @requirement("common-148")
-def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    sentence = refused(tmp_path / "circle" / "data", *free_ports())
+    sentence = failed_start(tmp_path / "circle" / "data", *free_ports())
 
     assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
 
 
 @requirement("common-148")
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(served: Path, options: list[str]) -> None:
+def test_a_read_only_data_folder_is_named_and_unchanged(served: Path, options: list[str]) -> None:
     before = contents(served)
 
     served.chmod(0o500)
-    told = refused(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
+    message = failed_start(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
 
-    assert f"Error: The folder {served} cannot be written to by this user. Name another with --data." == told
+    assert f"Error: The folder {served} cannot be written to by this user. Name another with --data." == message
     assert before == contents(served)
 
 
@@ -437,17 +439,17 @@ def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(served: 
 def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
-    assert refused(tmp_path, *free_ports()).startswith(
+    assert failed_start(tmp_path, *free_ports()).startswith(
         f"Error: {tmp_path / 'secrets.json'} does not hold the secrets of an installation."
     )
 
 
 @requirement("common-147")
-def test_a_misspelt_setting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_setting_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
 
-    sentence = refused(tmp_path, *free_ports(), "--quiet")
-    assert "Error: GATEWAY_NOTES_BUDGETS is not a setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
+    sentence = failed_start(tmp_path, *free_ports(), "--quiet")
+    assert "Error: GATEWAY_NOTES_BUDGETS is no setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
 
 
 def begun(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
@@ -474,7 +476,7 @@ def create_page(running: Dev) -> httpx.Response:
     )
 
 
-def pages_made(running: Dev) -> list[str]:
+def created_page_ids(running: Dev) -> list[str]:
     body = {
         "connection_id": running.described["connections"]["notes"],
         "database_id": running.described["examples"]["notes"]["database_id"],
@@ -489,7 +491,7 @@ def pages_made(running: Dev) -> list[str]:
     return [page["page_id"] for page in reply.json()["data"]["pages"]]
 
 
-def test_a_fresh_start_removes_what_dev_made_and_nothing_else(tmp_path: Path) -> None:
+def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
     port = free_block()
     (tmp_path / "thesis.txt").write_text("years of work")
     with dev(tmp_path, port, "--quiet") as first, dev_after(first, port, "--quiet", "--fresh") as second:
@@ -501,15 +503,17 @@ def test_a_fresh_start_removes_what_dev_made_and_nothing_else(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["gateway.db", "kept.json", "dev.json"])
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_files_of_others_by_the_same_names_are_refused_and_stay(tmp_path: Path, name: str, options: list[str]) -> None:
+def test_foreign_files_of_the_same_names_stop_dev_and_stay(tmp_path: Path, name: str, options: list[str]) -> None:
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
     process = begun(tmp_path, free_block(), *options)
-    _, told = process.communicate(timeout=30)
+    _, message = process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert f"Error: In {tmp_path} there is {name}, which dev has not made. Name another folder with --data.\n" == told
+    assert (
+        f"Error: In {tmp_path} there is {name}, which dev has not made. Name another folder with --data.\n" == message
+    )
     assert before == contents(tmp_path)
 
 
@@ -524,7 +528,7 @@ def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(served: Path) -
     assert before == contents(served)
 
 
-def test_what_was_made_and_connected_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:
         here: Any = SimpleNamespace(base_url=first.described["base_url"])
@@ -533,25 +537,27 @@ def test_what_was_made_and_connected_is_there_after_a_restart(tmp_path: Path) ->
         replies = [create_page(first), create_page(first)]
         with dev_after(first, port, "--quiet") as second:
             replies += [create_page(second), create_page(second)]
-            made = pages_made(second)
+            page_ids = created_page_ids(second)
             (connected,) = connected_by_browsers(second)
-            found = second.call("mail", "/messages", connection_id=connected, q="is:unread", limit=1)
+            search = second.call("mail", "/messages", connection_id=connected, q="is:unread", limit=1)
 
-    assert [200] * 5 == [reply.status_code for reply in (*replies, found)]
-    assert made == list({reply.json()["data"]["page_id"] for reply in replies})
+    assert [200] * 5 == [reply.status_code for reply in (*replies, search)]
+    assert page_ids == list({reply.json()["data"]["page_id"] for reply in replies})
 
 
 def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:
     started = [begun(tmp_path, free_block()), begun(tmp_path, free_block(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)
-        refused = next(process for process in started if process.poll() is not None)
-        _, told = refused.communicate(timeout=30)
-        other = next(process for process in started if process is not refused)
+        failed_start = next(process for process in started if process.poll() is not None)
+        _, message = failed_start.communicate(timeout=30)
+        other = next(process for process in started if process is not failed_start)
         wait_until((tmp_path / "dev.json").exists)
         left = other.poll()
     finally:
         stop(started)
 
-    assert (1, None) == (refused.returncode, left)
-    assert told.startswith((f"Error: dev is running in {tmp_path} already", f"Error: The folder {tmp_path} is being"))
+    assert (1, None) == (failed_start.returncode, left)
+    assert message.startswith(
+        (f"Error: dev is running in {tmp_path} already", f"Error: The folder {tmp_path} is being")
+    )

@@ -41,20 +41,20 @@ class Folder:
     @contextmanager
     def serving(self, *options: str, **environment: str) -> Iterator[list[str]]:
         """Serve while inside; what it says at the start is there at the end."""
-        told: list[str] = []
+        lines: list[str] = []
         command = ("serve", "--port", str(self.port), *options)
         process = start(*command, **self._options(environment), stderr=subprocess.PIPE, text=True)
         try:
             wait_until(lambda: process.poll() is not None or answers(f"{self.base_url}/readyz"))
-            yield told
+            yield lines
         finally:
             process.terminate()
-            told += process.communicate(timeout=40)[1].splitlines()
+            lines += process.communicate(timeout=40)[1].splitlines()
 
     def _options(self, environment: dict[str, str]) -> dict[str, Any]:
         bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
-        given = {"GATEWAY_WATCH": "off", **self.environment, **environment}
-        return {"cwd": self.path, "env": bare | given}
+        settings_given = {"GATEWAY_WATCH": "off", **self.environment, **environment}
+        return {"cwd": self.path, "env": bare | settings_given}
 
 
 def answers(url: str) -> bool:
@@ -76,7 +76,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folder: Folder) -> None:
-    with folder.serving() as told:
+    with folder.serving() as lines:
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
     settings = folder.path / ".env"
@@ -84,17 +84,17 @@ def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folde
     assert ["GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL"] == [
         line.partition("=")[0] for line in settings.read_text().splitlines()
     ]
-    assert f"keep them in {settings}, which only you may read" in told[0]
+    assert f"keep them in {settings}, which only you may read" in lines[0]
     assert [
         f"listening    {folder.base_url}",
         f"reached at   {folder.base_url}",
         f"database     sqlite:///{folder.path / 'gateway.db'}",
         "connections  0",
         f"reference    {folder.base_url}/docs",
-    ] == told[1:6]
+    ] == lines[1:6]
     assert re.fullmatch(
         rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(signs in once, within ten minutes\)",
-        told[6],
+        lines[6],
     )
     assert [{"url": folder.base_url}] == described["servers"]
 
@@ -110,14 +110,14 @@ def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
 
 @requirement("administration-21")
 def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
-    with folder.serving() as told:
+    with folder.serving() as lines:
         browser = folder.path / "browser"
         browser.write_text('#!/bin/sh\necho "$1" > opened')
         browser.chmod(0o700)
         printed = folder.run("console", "--url", folder.base_url, BROWSER=f"{browser} %s").stdout.strip()
         entered = httpx.get((folder.path / "opened").read_text().strip(), follow_redirects=True)
     with folder.serving():
-        first = httpx.get(told[6].split()[1], follow_redirects=True)
+        first = httpx.get(lines[6].split()[1], follow_redirects=True)
 
     assert ["/console"] * 2 == [answer.url.path for answer in (entered, first)]
     assert (folder.path / "opened").read_text().strip() == printed
@@ -125,12 +125,12 @@ def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> N
 
 @requirement("administration-21")
 def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
-    with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as told:
+    with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as lines:
         pass
 
     assert [
         "console      https://gateway.example/console  (connector-gateway console prints a link that signs in)"
-    ] == [line for line in told if "/console" in line]
+    ] == [line for line in lines if "/console" in line]
 
 
 @requirement("administration-21")
@@ -156,31 +156,31 @@ def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Fo
 
 @requirement("administration-22")
 def test_a_call_by_command_says_what_is_missing(folder: Folder) -> None:
-    with folder.serving() as told:
+    with folder.serving() as lines:
         without_url = folder.run("call", "notes", "list-databases")
         without_key = folder.run("call", "notes", "list-databases", GATEWAY_URL=folder.base_url)
-    (line,) = [line for line in told if line.startswith("  [ ] call")]
+    (line,) = [line for line in lines if line.startswith("  [ ] call")]
 
     assert f"(with GATEWAY_URL={folder.base_url} and the key as GATEWAY_API_KEY)" in line
     assert "No gateway is known: start one with 'make run', or set GATEWAY_URL" in without_url.stderr
     assert f"No key for {folder.base_url} is known: set GATEWAY_API_KEY." in without_key.stderr
 
 
-def steps(told: list[str]) -> list[str]:
+def steps(lines: list[str]) -> list[str]:
     """The steps that are listed, with whether they are done."""
-    return [line[2:].split(" connector-gateway")[0].strip() for line in told if line.startswith("  [")]
+    return [line[2:].split(" connector-gateway")[0].strip() for line in lines if line.startswith("  [")]
 
 
 def test_a_second_start_keeps_the_settings_of_the_first(folder: Folder) -> None:
     with folder.serving():
         kept = (folder.path / ".env").read_text()
         workspace_id = folder.json("workspaces", "create", "Ours")["workspace_id"]
-    with folder.serving() as told:
+    with folder.serving() as lines:
         listed = folder.json("workspaces", "list")
 
     assert kept == (folder.path / ".env").read_text()
     assert [workspace_id] == [workspace["workspace_id"] for workspace in listed]
-    assert f"listening    {folder.base_url}" == told[0]
+    assert f"listening    {folder.base_url}" == lines[0]
 
 
 def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder) -> None:
@@ -188,11 +188,11 @@ def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder)
         '# ours\nPOSTGRES_PASSWORD=x y\nexport GATEWAY_BASE_URL="https://gateway.example"'
     )
 
-    with folder.serving() as told:
+    with folder.serving() as lines:
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
     assert "POSTGRES_PASSWORD=x y\n" in (folder.path / ".env").read_text()
-    assert "reached at   https://gateway.example" in told
+    assert "reached at   https://gateway.example" in lines
     assert [{"url": "https://gateway.example"}] == described["servers"]
 
 

@@ -17,10 +17,10 @@ def test_a_line_names_the_run_that_its_task_carries_out_unless_it_names_one() ->
     assert "run_id" not in copy_context().run(add_run_id, None, "info", {"event": "c"})
 
 
-def test_a_line_for_people_tells_time_level_event_and_facts_without_what_steers_a_terminal() -> None:
+def test_a_console_log_line_escapes_control_characters() -> None:
     line = {"timestamp": "2026-11-24T12:00:00Z", "level": "warning", "event": "gone\x1b[2J", "connector": "chat"}
 
-    told = render_for_people(None, "warning", {**line, "exception": "Traceback\n  ValueError: \x07"})
+    output = render_for_people(None, "warning", {**line, "exception": "Traceback\n  ValueError: \x07"})
 
-    assert ["warning", "gone\\x1b[2J", "connector=chat"] == told.splitlines()[0].split()[1:]
-    assert ["    Traceback", "      ValueError: \\x07"] == told.splitlines()[1:]
+    assert ["warning", "gone\\x1b[2J", "connector=chat"] == output.splitlines()[0].split()[1:]
+    assert ["    Traceback", "      ValueError: \\x07"] == output.splitlines()[1:]

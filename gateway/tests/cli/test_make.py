@@ -41,7 +41,7 @@ def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_python_that_is_too_old_is_told_before_anything_is_made(clone: Path) -> None:
+def test_a_too_old_python_is_reported_before_any_change(clone: Path) -> None:
     old = python(clone, OLD)
 
     ended = make(clone, "run", f"PYTHON={old}")
@@ -51,7 +51,7 @@ def test_a_python_that_is_too_old_is_told_before_anything_is_made(clone: Path) -
     assert not (clone / ".venv").exists()
 
 
-def test_a_python_that_is_not_there_is_told_as_well(clone: Path) -> None:
+def test_a_missing_python_is_reported(clone: Path) -> None:
     ended = make(clone, "run", "PYTHON=python-of-nobody")
 
     assert 2 == ended.returncode
@@ -67,7 +67,7 @@ def test_a_second_try_with_a_newer_one_makes_the_environment(clone: Path) -> Non
     assert (clone / ".venv" / "bin" / "pip").exists()
 
 
-def test_nothing_is_left_of_an_environment_that_could_not_be_made(clone: Path) -> None:
+def test_a_failed_environment_is_removed(clone: Path) -> None:
     ended = make(clone, ".venv/bin/python", f"PYTHON={python(clone, WITHOUT_VENV)}")
 
     assert 2 == ended.returncode
@@ -75,10 +75,10 @@ def test_nothing_is_left_of_an_environment_that_could_not_be_made(clone: Path) -
     assert not (clone / ".venv").exists()
 
 
-def test_cleaning_leaves_what_was_cloned_and_what_serve_keeps(clone: Path) -> None:
+def test_clean_leaves_cloned_files_and_serve_data(clone: Path) -> None:
     kept = {clone / name for name in ("gateway/src/package/module.py", ".env", "gateway.db")}
-    made = ["gateway/src/package/__pycache__/module.pyc", "gateway/src/package.egg-info/PKG-INFO"]
-    made += [
+    created = ["gateway/src/package/__pycache__/module.pyc", "gateway/src/package.egg-info/PKG-INFO"]
+    created += [
         "tests/__pycache__/a.pyc",
         ".venv/bin/python",
         ".data/dev.json",
@@ -88,7 +88,7 @@ def test_cleaning_leaves_what_was_cloned_and_what_serve_keeps(clone: Path) -> No
         ".ruff_cache/x",
     ]
     cloned = {path for path in clone.rglob("*") if path.is_file()}
-    for path in (*kept, *(clone / name for name in made)):
+    for path in (*kept, *(clone / name for name in created)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 

@@ -45,7 +45,7 @@ def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.Compl
 
 
 @requirement("common-141")
-def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_second_server_on_the_same_file_fails(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 60}
     database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
     with run_installation(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
@@ -107,7 +107,7 @@ def as_a_text(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("path", "output"),
     [
         (in_no_folder, "The database's folder {0.parent} does not exist"),
         (in_a_file, "{0.parent}, which should be the database's folder, is a file"),
@@ -117,11 +117,11 @@ def as_a_text(folder: Path) -> Path:
     ],
 )
 @requirement("common-148")
-def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callable[[Path], Path], told: str) -> None:
-    database = place(tmp_path)
+def test_an_unusable_database_path_is_named(tmp_path: Path, path: Callable[[Path], Path], output: str) -> None:
+    database = path(tmp_path)
     ended = serve(f"sqlite:///{database}")
 
-    sentence = f"Error: {told.format(database)}; correct that, or set GATEWAY_DATABASE_URL to another file."
+    sentence = f"Error: {output.format(database)}; put it right, or set GATEWAY_DATABASE_URL to another file."
     assert (3, "", [sentence]) == (ended.returncode, ended.stdout, ended.stderr.splitlines())
 
 
@@ -153,7 +153,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 
 @requirement("common-146", "common-148")
-def test_a_server_that_is_away_is_told_on_one_line() -> None:
+def test_an_unreachable_server_is_reported_on_one_line() -> None:
     ended = serve("postgresql://me:s3cret@127.0.0.1:1/nothing")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
@@ -163,7 +163,7 @@ def test_a_server_that_is_away_is_told_on_one_line() -> None:
 
 @pytest.mark.parametrize("port", [99999, 65536, -1])
 @requirement("common-146")
-def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
+def test_an_invalid_port_is_rejected(tmp_path: Path, port: int) -> None:
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", port)
 
     assert (2, []) == (ended.returncode, list(tmp_path.iterdir()))
@@ -171,7 +171,7 @@ def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
 
 
 @requirement("common-149")
-def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_secrets_that_cannot_decrypt_are_rejected(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path) as installation:
         connection_id = installation.connections["notes"]
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="Yd8HsJ1fGp6EaUZr4kT9wQm2XvB7nLc5")
@@ -208,7 +208,7 @@ def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sand
         assert during <= frozen
 
 
-async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_away_by_then(
+async def test_the_start_message_survives_a_database_outage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     address = {"GATEWAY_DATABASE_URL": "postgresql://me@127.0.0.1:1/nothing", "GATEWAY_STORAGE_SECONDS": "1"}
@@ -229,7 +229,7 @@ async def test_where_several_workers_serve_their_supervisor_prints_a_link(
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         await _print_shared_summary(Settings.read(settings | secrets, {}), listening)
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
 
-    assert "workers      2\n" in told
-    assert re.search(r"^console      http://127\.0\.0\.1:8080/console/sign-in\?link=\S{43} ", told, re.MULTILINE)
+    assert "workers      2\n" in output
+    assert re.search(r"^console      http://127\.0\.0\.1:8080/console/sign-in\?link=\S{43} ", output, re.MULTILINE)

@@ -52,13 +52,13 @@ def environment(gateway: Gateway) -> dict[str, str]:
     }
 
 
-def run(environment: dict[str, str], *command: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(main, list(command), env=environment, input=given)
+def run(environment: dict[str, str], *command: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(command), env=environment, input=stdin)
 
 
-def made(environment: dict[str, str], *command: str, given: str | None = None) -> Any:
+def create(environment: dict[str, str], *command: str, stdin: str | None = None) -> Any:
     """What *command* says that it has made."""
-    return json.loads(run(environment, *command, "--json", given=given).stdout)
+    return json.loads(run(environment, *command, "--json", stdin=stdin).stdout)
 
 
 def row_of(result: Result, identifier: str) -> list[str]:
@@ -68,7 +68,7 @@ def row_of(result: Result, identifier: str) -> list[str]:
 
 @each_storable
 def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
-    key = made(environment, "keys", "create", str(gateway.workspace_id), "--scope", "read", "--name", text)
+    key = create(environment, "keys", "create", str(gateway.workspace_id), "--scope", "read", "--name", text)
     listed = run(environment, "keys", "list")
 
     assert text == key["name"]
@@ -78,13 +78,13 @@ def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str]
 @each_storable
 def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     command = ["connections", "create", str(gateway.workspace_id), "notes", "--name", text]
-    connection = made(environment, *command, given=json.dumps(gateway.sandbox.emulators["notes"].credentials()))
+    connection = create(environment, *command, stdin=json.dumps(gateway.sandbox.emulators["notes"].credentials()))
     listed = run(environment, "connections", "list")
-    shown = run(environment, "connections", "show", connection["connection_id"])
+    details = run(environment, "connections", "show", connection["connection_id"])
 
     assert text == connection["name"]
     assert escape_control_chars(text) in row_of(listed, connection["connection_id"])
-    assert f"name\t{escape_control_chars(text)}" in shown.stdout.split("\n")
+    assert f"name\t{escape_control_chars(text)}" in details.stdout.split("\n")
 
 
 @each_storable
@@ -94,26 +94,24 @@ def test_the_title_of_a_page_is_text(gateway: Gateway, environment: dict[str, st
     where = ["--connection", gateway.connections["notes"], "--database-id", example["database_id"]]
     command = ["call", "notes", "search-pages", *where, "--property", "Name", "--value", text]
 
-    told = run(environment, *command)
+    result = run(environment, *command)
     envelope = json.loads(run(environment, *command, "--json").stdout)
 
-    assert 0 == told.exit_code
-    assert escape_control_chars(text) in told.stdout
-    assert (page["page_id"], text) in [(found["page_id"], found["title"]) for found in envelope["data"]["pages"]]
+    assert 0 == result.exit_code
+    assert escape_control_chars(text) in result.stdout
+    assert (page["page_id"], text) in [(match["page_id"], match["title"]) for match in envelope["data"]["pages"]]
 
 
 @each_hostile
-def test_what_is_wrong_with_a_text_is_told_without_its_effects(
-    gateway: Gateway, environment: dict[str, str], text: str
-) -> None:
+def test_an_error_about_a_text_escapes_it(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     where = ["--connection", gateway.connections["notes"], "--database-id", text]
 
-    told = run(environment, "call", "notes", "create-page", *where, "--properties", "{}")
+    result = run(environment, "call", "notes", "create-page", *where, "--properties", "{}")
 
-    assert 1 == told.exit_code
-    assert "invalid_parameters: Parameter database_id cannot be used as given." == told.stderr.split("\n")[0]
-    assert escape_control_chars(text)[:100] in told.stderr
-    assert told.stderr.replace("\n", "") == escape_control_chars(told.stderr.replace("\n", ""))
+    assert 1 == result.exit_code
+    assert "invalid_parameters: Parameter database_id cannot be used as given." == result.stderr.split("\n")[0]
+    assert escape_control_chars(text)[:100] in result.stderr
+    assert result.stderr.replace("\n", "") == escape_control_chars(result.stderr.replace("\n", ""))
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +126,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def workspaces(apart: dict[str, str]) -> list[str]:
     """Workspaces with names that are more than plain words."""
-    return [made(apart, "workspaces", "create", text)["workspace_id"] for text in STORABLE.values()]
+    return [create(apart, "workspaces", "create", text)["workspace_id"] for text in STORABLE.values()]
 
 
 @pytest.mark.parametrize("columns", [80, 40])

@@ -53,9 +53,9 @@ async def supervising(
     """One worker that runs *code*, until the end of the block; its program is *missing* at that start."""
     starts = count(1)
 
-    def command(place: WorkerSpec) -> Sequence[str]:
+    def command(spec: WorkerSpec) -> Sequence[str]:
         program = "/nowhere/python" if next(starts) == missing else sys.executable
-        return (program, "-S", "-c", code, place.to_option())
+        return (program, "-S", "-c", code, spec.to_option())
 
     ready = asyncio.Event()
     supervisor = Supervisor(
@@ -79,24 +79,24 @@ async def supervising(
 
 @requirement("common-208")
 async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
-    with capture_logs() as told:
+    with capture_logs() as logs:
         async with supervising(DIES):
-            await until(lambda: _enough(told, 3))
+            await until(lambda: _enough(logs, 3))
 
-    assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in told[:3]]
+    assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in logs[:3]]
 
 
 @requirement("common-208")
 @pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
 async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
-    with capture_logs() as told:
+    with capture_logs() as logs:
         async with supervising(code, silent_seconds=2):
-            await until(lambda: _enough(told, 2))
+            await until(lambda: _enough(logs, 2))
 
     assert ["a worker gives no sign of life, and is killed", "a worker has died"] == [
-        line["event"] for line in told[:2]
+        line["event"] for line in logs[:2]
     ]
-    assert -signal.SIGKILL == told[1]["status"]
+    assert -signal.SIGKILL == logs[1]["status"]
 
 
 @requirement("common-208")
@@ -106,23 +106,23 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
     await process.wait()
     worker = Worker(1, process, await asyncio.open_connection(sock=ours), silent_seconds=0.02)
     await asyncio.sleep(0)
-    with capture_logs() as told:
+    with capture_logs() as logs:
         theirs.send(ALIVE)
         theirs.close()
         _stand_still(0.04)
         status = await worker.monitor_task
 
-    assert (0, []) == (status, told)
+    assert (0, []) == (status, logs)
 
 
 @requirement("common-208")
 async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
-    with capture_logs() as told:
+    with capture_logs() as logs:
         async with supervising(DIES, missing=2):
-            await until(lambda: _enough(told, 3))
+            await until(lambda: _enough(logs, 3))
 
     assert ["a worker has died", "no worker could be started", "a worker has died"] == [
-        line["event"] for line in told[:3]
+        line["event"] for line in logs[:3]
     ]
 
 
@@ -136,22 +136,22 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
 
 @requirement("common-210")
 async def test_a_worker_that_does_not_end_is_killed() -> None:
-    with capture_logs() as told:
+    with capture_logs() as logs:
         async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
             os.kill(os.getpid(), signal.SIGTERM)
             status = await task
 
-    assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in told])
+    assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in logs])
 
 
 @requirement("common-210")
 async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as told:
+    with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as logs:
         async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:
             os.kill(os.getpid(), signal.SIGTERM)
             status = await task
 
-    assert (0, []) == (status, told)
+    assert (0, []) == (status, logs)
 
 
 def _stand_still(seconds: float) -> None:
@@ -161,5 +161,5 @@ def _stand_still(seconds: float) -> None:
         pass
 
 
-async def _enough(told: Sequence[object], count: int) -> bool:
-    return len(told) >= count
+async def _enough(logs: Sequence[object], count: int) -> bool:
+    return len(logs) >= count

@@ -36,9 +36,7 @@ def workspace_id(environment: dict[str, str]) -> str:
     return created
 
 
-def test_what_a_terminal_is_shown_has_escapes_for_what_is_not_seen(
-    environment: dict[str, str], workspace_id: str
-) -> None:
+def test_terminal_output_escapes_invisible_characters(environment: dict[str, str], workspace_id: str) -> None:
     ended, lines = type_in_terminal(100, "workspaces", "list", environment=environment)
 
     assert 0 == ended
@@ -53,7 +51,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, s
     assert "not shown, for want of room: name, plan, created_at" in "".join(lines[2:])
 
 
-def test_one_object_is_shown_unbroken_so_that_it_can_be_copied(environment: dict[str, str], workspace_id: str) -> None:
+def test_a_single_object_is_printed_without_line_breaks(environment: dict[str, str], workspace_id: str) -> None:
     ended, lines = type_in_terminal(40, "keys", "create", workspace_id, environment=environment)
 
     key = next(line for line in lines if line.startswith("key ")).split()[1]
@@ -102,17 +100,17 @@ def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
     ] == lines
 
 
-def test_an_object_alone_is_shown_whole() -> None:
+def test_a_single_object_is_printed_in_full() -> None:
     assert ["key   " + "k" * 53, "name  Ours"] == list(block_lines({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
-def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
+def test_only_fitting_columns_are_printed(width: int, columns: int) -> None:
     assert columns == count_fitting([10, 5, 5], width)
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("plain, äöü, 漢字, 👩‍👩‍👧 and שלום", "plain, äöü, 漢字, 👩‍👩‍👧 and שלום"),
         ("a\nb\tc\rd", r"a\nb\tc\rd"),
@@ -123,30 +121,31 @@ def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
         ("[bold]:smile:[/]", "[bold]:smile:[/]"),
     ],
 )
-def test_what_is_not_seen_is_shown_as_an_escape(text: str, shown: str) -> None:
-    assert shown == escape_control_chars(text)
+def test_invisible_characters_are_escaped(text: str, expected: str) -> None:
+    assert expected == escape_control_chars(text)
 
 
 def test_json_says_the_same_with_escapes() -> None:
     text = json.dumps({"name": "a\u202eb\x9b\n"}, ensure_ascii=False, indent=1)
 
-    shown = printable_json(text)
+    expected = printable_json(text)
 
-    assert '{\n "name": "a\\u202eb\\u009b\\n"\n}' == shown
-    assert json.loads(text) == json.loads(shown)
+    assert '{\n "name": "a\\u202eb\\u009b\\n"\n}' == expected
+    assert json.loads(text) == json.loads(expected)
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(None, ""), (True, "true"), (1.5, "1.5"), (["a", {"b": None}], '["a",{"b":null}]'), ("", "")]
+    ("value", "expected"),
+    [(None, ""), (True, "true"), (1.5, "1.5"), (["a", {"b": None}], '["a",{"b":null}]'), ("", "")],
 )
-def test_a_cell_is_one_line_of_text(value: object, shown: str) -> None:
-    assert shown == cell(value)
+def test_a_cell_is_one_line_of_text(value: object, expected: str) -> None:
+    assert expected == cell(value)
 
 
-def test_a_pipe_gets_every_column_whole(environment: dict[str, str], workspace_id: str) -> None:
-    shown = CliRunner().invoke(main, ["workspaces", "list"], env={**environment, "COLUMNS": "20"}).stdout
+def test_piped_output_has_all_columns_in_full(environment: dict[str, str], workspace_id: str) -> None:
+    expected = CliRunner().invoke(main, ["workspaces", "list"], env={**environment, "COLUMNS": "20"}).stdout
 
-    header, row = shown.splitlines()
+    header, row = expected.splitlines()
     assert ["workspace_id", "name", "plan", "created_at"] == header.split("\t")
     assert [workspace_id, r"see [/docs] \x1b[31m\u202e", "free"] == row.split("\t")[:3]
 

@@ -76,8 +76,8 @@ def up(installation: Installation) -> list[tuple[str, str]]:
 
 def counted(installation: Installation) -> float:
     """How many pages all workers have counted as created."""
-    told = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(installation), re.MULTILINE)
-    return sum(map(float, told))
+    counts = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(installation), re.MULTILINE)
+    return sum(map(float, counts))
 
 
 def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
@@ -95,7 +95,7 @@ def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
     ids=["SQLite", "no store"],
 )
 @requirement("common-206")
-def test_several_are_refused_where_they_could_not_share(settings: dict[str, str], tmp_path: Path) -> None:
+def test_several_workers_without_shared_storage_are_rejected(settings: dict[str, str], tmp_path: Path) -> None:
     ended = run("serve", "--port", "0", "--workers", "2", cwd=tmp_path, env={**os.environ, **SECRETS, **settings})
 
     assert (3, 1, []) == (ended.returncode, len(ended.stderr.splitlines()), list(tmp_path.iterdir()))
@@ -103,7 +103,7 @@ def test_several_are_refused_where_they_could_not_share(settings: dict[str, str]
 
 
 @requirement("common-207")
-def test_a_folder_for_temporary_files_with_too_long_a_name_is_refused(tmp_path: Path) -> None:
+def test_a_too_long_temporary_folder_is_rejected(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 20)
     folder.mkdir()
     settings = {"GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing", "GATEWAY_SHARED_URL": "valkey://h:1"}
@@ -117,7 +117,7 @@ def test_a_folder_for_temporary_files_with_too_long_a_name_is_refused(tmp_path: 
 
 
 @requirement("common-207")
-def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
+def test_a_failed_start_is_reported_once() -> None:
     settings = {
         "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         "GATEWAY_SHARED_URL": "valkey://127.0.0.1:1",
@@ -130,7 +130,7 @@ def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
 
 
 @requirement("common-207")
-def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
+def test_a_port_in_use_is_reported_before_workers_start() -> None:
     settings = {
         "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         "GATEWAY_SHARED_URL": "valkey://127.0.0.1:1",
@@ -144,7 +144,7 @@ def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
 
 
 @requirement("common-211")
-def test_whichever_is_asked_tells_the_metrics_of_all(workers: Installation) -> None:
+def test_each_worker_serves_the_metrics_of_all(workers: Installation) -> None:
     before = counted(workers)
     with under_load(workers) as statuses:
         wait_until(lambda: len(statuses) >= 40)

@@ -21,7 +21,7 @@ Done = subprocess.CompletedProcess[str]
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 
-TOLD = {
+EXPECTED = {
     "title": "Leads",
     "status": "ok",
     "once": True,
@@ -43,20 +43,20 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 def ran(folder: Path, *command: str | Path, **more: Any) -> str:
-    """What *command* says, run in *folder*."""
+    """Run *command* in *folder*, and return its output."""
     words = [*map(str, command)]
     done: Done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **more)
     assert 0 == done.returncode, done.stdout + done.stderr
     return done.stdout
 
 
-def given(gateway: Gateway) -> str:
-    """What a program needs in order to call *gateway*."""
+def program_input(gateway: Gateway) -> str:
+    """Return the input with which a program can call *gateway*, as JSON."""
     return json.dumps({"base_url": gateway.base_url, "key": gateway.key, "connections": gateway.connections})
 
 
 def guide(language: str, gateway: Gateway) -> str:
-    """What the guide to generated clients shows in *language*, for *gateway*."""
+    """Return the example of the generated-clients guide in *language*, for *gateway*."""
     (text,) = [block.text for block in blocks_of("docs/guide/generated-clients.md") if block.language == language]
     here = text.replace("http://127.0.0.1:8080", gateway.base_url).replace("<API key>", gateway.key)
     return here.replace("<connection>", gateway.connections["notes"])
@@ -70,26 +70,26 @@ def document(gateway: Gateway, folder: Path) -> Path:
 
 
 @requirement("common-132")
-def test_a_python_client_is_made_type_checked_and_used(gateway: Gateway, tmp_path: Path, cache: pytest.Cache) -> None:
+def test_a_generated_python_client_type_checks_and_runs(gateway: Gateway, tmp_path: Path, cache: pytest.Cache) -> None:
     described = document(gateway, tmp_path)
     (tmp_path / "settings.yml").write_text("post_hooks: []\n", encoding="utf-8")
     into = ["--meta", "none", "--output-path", "gateway_client", "--config", "settings.yml", "--fail-on-warning"]
-    # What is as it was at the last run is not checked again.
+    # Unchanged files are not checked again.
     strict = ["--strict", "--config-file=", f"--cache-dir={cache.mkdir('mypy')}"]
     shutil.copy(HERE / "calls.py", tmp_path)
 
     ran(tmp_path, BIN / "openapi-python-client", "generate", "--path", described, *into)
     ran(tmp_path, BIN / "mypy", *strict, "calls.py", "gateway_client")
-    told = ran(tmp_path, sys.executable, "calls.py", input=given(gateway))
-    shown = ran(tmp_path, sys.executable, "-c", guide("python", gateway))
+    output = ran(tmp_path, sys.executable, "calls.py", input=program_input(gateway))
+    guide_output = ran(tmp_path, sys.executable, "-c", guide("python", gateway))
 
-    assert TOLD == json.loads(told)
-    assert "Leads" in shown
+    assert EXPECTED == json.loads(output)
+    assert "Leads" in guide_output
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what makes and checks the client for TypeScript."""
+    """A folder with the packages that generate and check the TypeScript client."""
     return packages_in(tmp_path_factory.mktemp("project"), HERE, "calls.ts")
 
 
@@ -99,22 +99,22 @@ STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--mod
 
 @requirement("common-132")
 @pytest.mark.javascript
-def test_a_typescript_client_is_made_type_checked_and_used(gateway: Gateway, project: Path) -> None:
+def test_a_generated_typescript_client_type_checks_and_runs(gateway: Gateway, project: Path) -> None:
     described = document(gateway, project)
 
     (project / "guide.ts").write_text(guide("typescript", gateway), encoding="utf-8")
 
     ran(project, BINARIES / "openapi-typescript", described, "--default-non-nullable=false", "--output", "schema.ts")
     ran(project, BINARIES / "tsc", *STRICT, "calls.ts", "guide.ts")
-    told = ran(project, "node", "calls.js", input=given(gateway))
-    shown = ran(project, "node", "guide.js")
+    output = ran(project, "node", "calls.js", input=program_input(gateway))
+    guide_output = ran(project, "node", "guide.js")
 
-    assert TOLD == json.loads(told)
-    assert "Leads" in shown
+    assert EXPECTED == json.loads(output)
+    assert "Leads" in guide_output
 
 
 QUIET = {**os.environ, "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
-"""The linter reports nothing to its makers, and asks nobody for a newer one."""
+"""Turns off telemetry and update checks of the linter."""
 
 
 RULES = """
@@ -122,7 +122,7 @@ extends: ["spectral:oas"]
 rules:
   info-contact: off
 """
-"""All rules of one linter, but that somebody is named whom to write to: that is for each installation to say."""
+"""All rules of one linter except for contact details, which depend on the installation."""
 
 
 LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "rules.yaml"]}
@@ -131,16 +131,16 @@ LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "ru
 @requirement("common-132")
 @pytest.mark.javascript
 @pytest.mark.parametrize("linter", LINTERS)
-def test_linters_find_nothing_wrong_with_the_document(gateway: Gateway, project: Path, linter: str) -> None:
+def test_linters_report_no_problems_in_the_document(gateway: Gateway, project: Path, linter: str) -> None:
     described = document(gateway, project)
     (project / "rules.yaml").write_text(RULES, encoding="utf-8")
 
-    told = ran(project, BINARIES / linter, *LINTERS[linter], "--format", "json", described, env=QUIET)
+    report = ran(project, BINARIES / linter, *LINTERS[linter], "--format", "json", described, env=QUIET)
 
-    assert [] == findings(json.loads(told))
+    assert [] == findings(json.loads(report))
 
 
-def findings(told: Any) -> list[str]:
-    """The rules that are broken, in the words of either linter."""
-    found = told if isinstance(told, list) else told["problems"]
-    return [str(one.get("code", one.get("ruleId"))) for one in found]
+def findings(report: Any) -> list[str]:
+    """Return the violated rules in the report of either linter."""
+    problems = report if isinstance(report, list) else report["problems"]
+    return [str(one.get("code", one.get("ruleId"))) for one in problems]

@@ -18,7 +18,7 @@ def checked(url: str, key: str, read_key: str, *more: str) -> Result:
     return CliRunner().invoke(main, ["conformance", "--url", url, "--key", key, "--read-key", read_key, *more])
 
 
-def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path: Path) -> None:
+def test_another_service_is_reported_check_by_check(tmp_path: Path) -> None:
     class Agreeable(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -45,9 +45,9 @@ def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Agreeable)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    file, given = tmp_path / "junit.xml", tmp_path / "arguments.json"
-    given.write_text('{"boards_create_card": {"list_id": "1", "name": "x"}}', encoding="utf-8")
-    more = ["--junit", str(file), "--connection", "boards=conn_1", "--arguments", str(given), "--write"]
+    file, options = tmp_path / "junit.xml", tmp_path / "arguments.json"
+    options.write_text('{"boards_create_card": {"list_id": "1", "name": "x"}}', encoding="utf-8")
+    more = ["--junit", str(file), "--connection", "boards=conn_1", "--arguments", str(options), "--write"]
     ended = checked(f"http://127.0.0.1:{server.server_address[1]}", "k", "r", *more)
     server.shutdown()
     server.server_close()
@@ -60,7 +60,7 @@ def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path:
     assert {check.name for check in (*OPERATION_CHECKS, *SERVICE_CHECKS)} - blind == failures
 
 
-def test_an_address_where_nobody_answers_is_told() -> None:
+def test_an_unreachable_url_is_reported() -> None:
     ended = checked(f"http://127.0.0.1:{free_port()}", "k", "r")
 
     assert (1, True) == (ended.exit_code, "Nothing answers there" in ended.stderr)
@@ -73,21 +73,19 @@ def test_a_connection_is_named_by_its_connector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "more", "told"),
+    ("options", "more", "message"),
     [
         ("[]", [], "no JSON object of objects"),
         ('{"notes_create_pages": {}}', [], "Did you mean notes_create_page?"),
         ("{}", ["--write"], "the writes of --arguments, which has none"),
     ],
 )
-def test_arguments_that_nothing_can_be_called_with_are_told(
-    tmp_path: Path, given: str, more: list[str], told: str
-) -> None:
+def test_unusable_arguments_are_reported(tmp_path: Path, options: str, more: list[str], message: str) -> None:
     file = tmp_path / "arguments.json"
-    file.write_text(given, encoding="utf-8")
+    file.write_text(options, encoding="utf-8")
     ended = checked("http://127.0.0.1:1", "k", "r", "--arguments", str(file), *more)
 
-    assert (2, True) == (ended.exit_code, told in " ".join(ended.stderr.split()))
+    assert (2, True) == (ended.exit_code, message in " ".join(ended.stderr.split()))
 
 
 def test_the_checks_cite_clauses_that_stand() -> None:

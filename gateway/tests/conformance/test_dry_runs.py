@@ -75,21 +75,21 @@ def test_every_write_that_is_declared_is_tried() -> None:
 
 @requirement("common-212", "common-213")
 @every_write
-def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: AllConnectors, name: str) -> None:
+def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: AllConnectors, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
     world.prepare(name, content)
     before, rows = len(list(KINDS[name].created(world.world, content))), rows_but_runs(world)
-    told = write(world, name, content, **DRY, **{"Idempotency-Key": name})
-    sent, made = changes(world, name), list(KINDS[name].created(world.world, content))
+    planned = write(world, name, content, **DRY, **{"Idempotency-Key": name})
+    sent, created = changes(world, name), list(KINDS[name].created(world.world, content))
     rows_after = rows_but_runs(world)
     done = write(world, name, content, **{"Idempotency-Key": name})
     then = changes(world, name)
 
-    assert ([], before, rows) == (sent, len(made), rows_after), told.body
-    assert ("dry-run", DRY_RUN) == (told.headers["Preference-Applied"], told.headers["Content-Type"])
+    assert ([], before, rows) == (sent, len(created), rows_after), planned.body
+    assert ("dry-run", DRY_RUN) == (planned.headers["Preference-Applied"], planned.headers["Content-Type"])
     assert (200, None) == (done.status, done.headers.get("Idempotent-Replayed"))
-    assert len(told.data["requests"]) == len(then) > 0
-    assert all(map(re.fullmatch, map(pattern, told.data["requests"]), then)), (told.data["requests"], then)
+    assert len(planned.data["requests"]) == len(then) > 0
+    assert all(map(re.fullmatch, map(pattern, planned.data["requests"]), then)), (planned.data["requests"], then)
 
 
 @requirement("common-213", "common-214")
@@ -134,7 +134,7 @@ def test_values_are_cast_by_the_schema_of_crm(world: AllConnectors) -> None:
 
 
 @requirement("common-214", "common-215")
-def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: AllConnectors) -> None:
+def test_a_dry_run_of_a_batch_lists_created_and_rejected_records(world: AllConnectors) -> None:
     method, path, body = KINDS["tables.create_records"].request(world.world, "Dry batch")
     records = [{"Name": "Fits"}, {"No such field": 1}]
     reply = world.gateway.request(
@@ -150,7 +150,7 @@ def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: AllConne
 
 
 @requirement("common-215")
-def test_what_the_write_would_be_refused_for_is_refused(world: AllConnectors) -> None:
+def test_a_dry_run_returns_the_errors_of_the_write(world: AllConnectors) -> None:
     reply = world.gateway.post("/boards/cards", DRY, list_id="f" * 24, name="Nowhere")
 
     assert ("list_not_found", "dry-run") == (reply.code, reply.headers["Preference-Applied"])
@@ -158,14 +158,14 @@ def test_what_the_write_would_be_refused_for_is_refused(world: AllConnectors) ->
 
 @requirement("common-212")
 @pytest.mark.parametrize("header", ["wait=5, dry-run", "DRY-RUN", "dry-run; strict", "dry-run=yes"])
-def test_it_is_asked_for_among_other_preferences(world: AllConnectors, header: str) -> None:
+def test_a_dry_run_is_requested_among_other_preferences(world: AllConnectors, header: str) -> None:
     reply = write(world, "boards.create_card", "Preferred", Prefer=header)
 
     assert ["create the card"] == [request["step"] for request in reply.data["requests"]]
 
 
 @requirement("common-212")
-def test_it_is_asked_for_in_one_of_two_headers(world: AllConnectors) -> None:
+def test_a_dry_run_is_requested_in_either_of_two_prefer_headers(world: AllConnectors) -> None:
     connection_id, list_id = world.gateway.connections["boards"], world.world.example("boards", "list_ids")[0]
     response = world.gateway.http.post(
         f"{world.gateway.base_url}/v1/connectors/boards/cards",

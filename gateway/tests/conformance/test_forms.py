@@ -24,45 +24,43 @@ NAMES = {"list_id", "attachment_id"}
 """Parameters that accept other texts: a list's name is answered as such, and an attachment has two identifiers."""
 
 IDENTIFIERS = [
-    pytest.param(operation, parameter, MALFORMED[room], id=f"{room}.{operation.name}-{parameter}")
-    for room, connector in CONNECTORS.items()
+    pytest.param(operation, parameter, MALFORMED[name], id=f"{name}.{operation.name}-{parameter}")
+    for name, connector in CONNECTORS.items()
     for operation in connector.operations
     for parameter in operation.parameters
     if (parameter.endswith("_id") or parameter == "message_ts") and parameter not in NAMES
 ]
 INSTANTS = [
-    pytest.param(operation, parameter, id=f"{room}.{operation.name}-{parameter}")
-    for room, connector in CONNECTORS.items()
+    pytest.param(operation, parameter, id=f"{name}.{operation.name}-{parameter}")
+    for name, connector in CONNECTORS.items()
     for operation in connector.operations
     for parameter in operation.parameters
     if parameter in {"due", "since", "if_unmodified_since"}
 ]
 
 
-def fault_of(operation: Any, parameter: str, value: str) -> dict[str, Any]:
+def violation_of(operation: Any, parameter: str, value: str) -> dict[str, Any]:
     """The fault of *parameter* in a call of *operation*."""
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as response:
         Arguments(path={}, body=Body(to_json({parameter: value, "no_such": 1}))).read(operation.params)
-    return next(dict(detail) for detail in refused.value.details if detail["parameter"] == parameter)
+    return next(dict(detail) for detail in response.value.details if detail["parameter"] == parameter)
 
 
 @requirement("common-223")
 @pytest.mark.parametrize(("operation", "parameter", "value"), IDENTIFIERS)
-def test_a_malformed_identifier_is_refused_with_the_form_that_is_expected(
-    operation: Any, parameter: str, value: str
-) -> None:
-    fault = fault_of(operation, parameter, value)
+def test_a_malformed_identifier_is_rejected_with_the_expected_form(operation: Any, parameter: str, value: str) -> None:
+    violation = violation_of(operation, parameter, value)
 
-    assert value == fault["value"]
-    assert fault["message"].startswith("Should be ")
+    assert value == violation["value"]
+    assert violation["message"].startswith("Should be ")
 
 
 @requirement("chat-35", "common-224")
 @pytest.mark.parametrize(("operation", "parameter"), INSTANTS)
-def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, parameter: str) -> None:
-    fault = fault_of(operation, parameter, "2026-11-02T09:30:00")
+def test_a_time_without_offset_is_rejected_with_the_missing_part(operation: Any, parameter: str) -> None:
+    violation = violation_of(operation, parameter, "2026-11-02T09:30:00")
 
-    assert "add Z for UTC" in fault["message"]
+    assert "add Z for UTC" in violation["message"]
 
 
 @requirement("common-224")
@@ -74,5 +72,5 @@ def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, pa
         ("2026-11-02T09:30:00+01:00", "2026-11-02T08:30:00.000Z"),
     ],
 )
-def test_a_date_is_its_midnight_in_utc_and_a_time_counts_by_its_offset(given: str, instant: str) -> None:
+def test_a_date_means_utc_midnight_and_a_time_uses_its_offset(given: str, instant: str) -> None:
     assert instant == format_timestamp(TypeAdapter(UtcDatetime).validate_python(given))

@@ -12,7 +12,7 @@ from workspace_sandbox import EMULATORS
 LARGE = "x" * (5 * 1024 * 1024)
 
 LISTINGS = pytest.mark.parametrize(
-    ("room", "path", "upstream", "given"),
+    ("connector", "path", "upstream", "required"),
     [
         ("notes", "/notes/databases", "/v1/search", ()),
         ("chat", "/chat/channels", "/api/conversations.list", ()),
@@ -36,13 +36,13 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 @requirement("common-189")
 @LISTINGS
-def test_what_is_too_large_is_asked_for_in_smaller_pages(
-    started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
+def test_a_too_large_response_is_requested_in_smaller_pages(
+    started: AllConnectors, connector: str, path: str, upstream: str, required: tuple[str, ...]
 ) -> None:
-    caller = started.with_new_connection(room)
-    examples = caller.examples(room)
-    query = {name: examples[name] for name in given}
-    caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE})
+    caller = started.with_new_connection(connector)
+    examples = caller.examples(connector)
+    query = {name: examples[name] for name in required}
+    caller.fault(connector, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE})
 
     reply = caller.get(path, **query)
 
@@ -51,22 +51,22 @@ def test_what_is_too_large_is_asked_for_in_smaller_pages(
 
 @requirement("common-189")
 @LISTINGS
-def test_what_is_too_large_one_by_one_is_told_as_the_applications(
-    started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
+def test_a_single_too_large_item_returns_an_upstream_error(
+    started: AllConnectors, connector: str, path: str, upstream: str, required: tuple[str, ...]
 ) -> None:
-    caller = started.with_new_connection(room)
-    examples = caller.examples(room)
-    query = {name: examples[name] for name in given}
-    caller.fault(room, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE}, times=6)
+    caller = started.with_new_connection(connector)
+    examples = caller.examples(connector)
+    query = {name: examples[name] for name in required}
+    caller.fault(connector, path=upstream.format(**examples), fault="status", status=200, body={"pad": LARGE}, times=6)
 
     reply = caller.get(path, **query)
-    caller.clear(room)
+    caller.clear(connector)
 
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
 @requirement("common-189")
-def test_a_write_whose_answer_is_too_large_is_in_doubt(started: AllConnectors) -> None:
+def test_a_write_with_a_too_large_response_is_in_doubt(started: AllConnectors) -> None:
     caller = started.with_new_connection("boards")
     path = f"/boards/cards/{caller.examples('boards')['card_id']}/comments"
     caller.fault("boards", method="POST", fault="status", status=200, body={"pad": LARGE})

@@ -19,7 +19,7 @@ from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.html_browser import Browser as Reader
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from harness.secret_leaks import INTENDED_RECIPIENTS, LEAKS
+from harness.secret_leaks import LEAKS
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -40,7 +40,7 @@ def token(gateway: Gateway) -> str:
 
 
 @requirement("connections-24")
-def test_a_token_in_an_answer_is_found(gateway: Gateway) -> None:
+def test_a_token_in_a_response_is_detected(gateway: Gateway) -> None:
     path = f"/v1/connections/{gateway.connections['notes']}"
     before = LEAKS.collect()
     gateway.operator("PATCH", path, json={"name": f"my {token(gateway)}"})
@@ -49,7 +49,7 @@ def test_a_token_in_an_answer_is_found(gateway: Gateway) -> None:
 
 
 @requirement("connections-24")
-def test_a_token_in_the_log_is_found(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_token_in_the_log_is_detected(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     structlog.get_logger().warning("refused", url=f"/1/authorize?token={token(gateway)}&x=1")
     LEAKS.record("the log", capsys.readouterr().out)
 
@@ -57,7 +57,7 @@ def test_a_token_in_the_log_is_found(gateway: Gateway, capsys: pytest.CaptureFix
 
 
 @requirement("connections-24")
-def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> None:
+def test_a_token_in_the_database_is_detected(gateway: Gateway, tmp_path: Path) -> None:
     before = LEAKS.stored(tmp_path / "gateway.db-wal")
     gateway.operator("PATCH", f"/v1/connections/{gateway.connections['notes']}", json={"name": token(gateway)})
     after = LEAKS.stored(tmp_path / "gateway.db-wal")
@@ -67,7 +67,7 @@ def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> N
 
 
 @requirement("connections-24")
-def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
+def test_ordinary_output_of_a_gateway_contains_no_secret(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
 
     assert (200, []) == (reply.status, LEAKS.collect())
@@ -161,7 +161,7 @@ def someone(gateway: Gateway) -> Iterator[BrowserUser]:
 
 @requirement("connections-24")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_for_it(
+def test_each_kind_of_secret_is_detected_in_log_and_foreign_response(
     gateway: Gateway, someone: BrowserUser, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret, path = KINDS[kind](someone), f"/v1/connections/{gateway.connections['notes']}"
@@ -177,13 +177,13 @@ def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_
     assert ([], [*told, f"{kind}, in the log"]) == (before, after)
 
 
-def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
+def test_intended_secrets_are_returned_only_where_intended() -> None:
     assert set() == INTENDED_RECIPIENTS.keys() - KINDS.keys()
 
 
 @requirement("connections-24")
 @pytest.mark.parametrize("kind", ["an API key", "a secret of a connection"])
-def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tmp_path: Path, kind: str) -> None:
+def test_a_secret_in_a_database_server_is_detected(new_postgres: str, tmp_path: Path, kind: str) -> None:
     only: dict[str, Any] = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
     with run_emulators(notes=NotesEmulator) as sandbox:
         with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:

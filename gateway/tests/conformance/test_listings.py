@@ -117,8 +117,8 @@ class Vendor:
         return {"key": "key", "token": "token-of-listings"}
 
 
-def client_of(room: str, vendor: Vendor) -> Any:
-    connector, part = CONNECTORS[room], cast("Any", vendor)
+def client_of(name: str, vendor: Vendor) -> Any:
+    connector, part = CONNECTORS[name], cast("Any", vendor)
     clock = ManualClock()
     third_party = UpstreamService(
         connector.base_urls, connector.auth_headers, connector.parse_throttle, part, clock, clock.now

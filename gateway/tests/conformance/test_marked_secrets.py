@@ -32,11 +32,11 @@ def collector() -> Iterator[Inbox]:
         yield inbox
 
 
-def settings(room: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
+def settings(connector: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
     """Everything that tells something is turned on; boards are connected by the API key, whose token is in a path."""
     said = {"GATEWAY_TRACES_URL": f"{collector.address}/v1/traces", "GATEWAY_ACCESS_LOG": "on"}
     said |= {"GATEWAY_LOG_LEVEL": "debug", "GATEWAY_GRACE_SECONDS": "0.03"}
-    if room == "boards":
+    if connector == "boards":
         said |= {"GATEWAY_BOARDS_API_KEY": sandbox.emulators["boards"].credentials()["key"]} | BY_TOKEN_PAGE
     return said
 
@@ -52,39 +52,39 @@ def allow(someone: BrowserUser, url: str) -> None:
         someone.come_back(consent, answer)
 
 
-def pasted(gateway: Gateway, room: str) -> str:
+def pasted(gateway: Gateway, connector: str) -> str:
     """A connection of credentials that the operator was given."""
-    credentials = gateway.sandbox.emulators[room].credentials()
-    body = {"workspace_id": gateway.workspace_id, "connector": room, "credentials": credentials}
+    credentials = gateway.sandbox.emulators[connector].credentials()
+    body = {"workspace_id": gateway.workspace_id, "connector": connector, "credentials": credentials}
     return str(gateway.operator("POST", "/v1/connections", json=body).data["connection_id"])
 
 
-def call_everything(started: AllConnectors, gateway: Gateway, room: str) -> None:
+def call_everything(started: AllConnectors, gateway: Gateway, connector: str) -> None:
     """Call every operation, then have the application fail and repeat the credentials that it was sent."""
-    for number, name in enumerate(writes_of(room)):
+    for number, name in enumerate(writes_of(connector)):
         started.prepare(name, f"marked {number}")
         write(gateway, started.world, name, f"marked {number}", f"marked {number}")
-    for reading in started.read_calls(room):
-        read(gateway, room, reading)
-    stored = started.gateway.run(started.gateway.app.connections.find(gateway.connections[room]))
+    for reading in started.read_calls(connector):
+        read(gateway, connector, reading)
+    stored = started.gateway.run(started.gateway.app.connections.find(gateway.connections[connector]))
     assert stored is not None
-    told = {"message": " ".join(stored.stored.values()), "error": " ".join(stored.stored.values())}
-    started.gateway.fault(room, fault="status", status=500, body=told, times=1000)
-    for reading in started.read_calls(room):
-        read(gateway, room, reading)
-    gateway.operator("POST", f"/v1/connections/{gateway.connections[room]}/test")
-    started.gateway.clear(room)
+    error_body = {"message": " ".join(stored.stored.values()), "error": " ".join(stored.stored.values())}
+    started.gateway.fault(connector, fault="status", status=500, body=error_body, times=1000)
+    for reading in started.read_calls(connector):
+        read(gateway, connector, reading)
+    gateway.operator("POST", f"/v1/connections/{gateway.connections[connector]}/test")
+    started.gateway.clear(connector)
 
 
-def live(started: AllConnectors, someone: BrowserUser, room: str, connection_id: str) -> tuple[bool, str]:
+def live(started: AllConnectors, someone: BrowserUser, connector: str, connection_id: str) -> tuple[bool, str]:
     """Test a connection, renew its tokens, connect it again and remove it; whether they were renewed, and its end."""
-    gateway = replace(started.gateway, connections={room: connection_id})
+    gateway = replace(started.gateway, connections={connector: connection_id})
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
     connection = gateway.run(gateway.app.connections.find(connection_id))
     assert connection is not None
     renewed = gateway.run(connection.refresh(connection.stored))
     allow(someone, reconnecting(gateway, connection_id, allow_other_account=True))
-    call_everything(started, gateway, room)
+    call_everything(started, gateway, connector)
     gateway.request("GET", f"/v1/runs?connection_id={connection_id}")
     return renewed, gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]
 
@@ -96,34 +96,36 @@ def spans(collector: Inbox) -> list[str]:
 
 
 @requirement("secrets-1", "secrets-5")
-@pytest.mark.parametrize("room", CONNECTORS)
+@pytest.mark.parametrize("connector", CONNECTORS)
 def test_no_secret_of_a_connection_leaves_the_process(
-    room: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    connector: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with run_emulators(**{room: EMULATORS[room]}) as sandbox:
-        secrets = {**sandbox.emulators[room].credentials(), **sandbox.emulators[room].client()}
-        more: Any = settings(room, sandbox, collector)
+    with run_emulators(**{connector: EMULATORS[connector]}) as sandbox:
+        secrets = {**sandbox.emulators[connector].credentials(), **sandbox.emulators[connector].client()}
+        more: Any = settings(connector, sandbox, collector)
         with (
-            run_gateway(sandbox, tmp_path, connectors=only(room), files=NoNetwork(2, 12_000_000), **more) as gateway,
+            run_gateway(
+                sandbox, tmp_path, connectors=only(connector), files=NoNetwork(2, 12_000_000), **more
+            ) as gateway,
             user(gateway) as someone,
         ):
-            gateway.clear(room)
+            gateway.clear(connector)
             started = AllConnectors(gateway, World(VendorView(sandbox)))
-            of_operator = pasted(gateway, room)
-            made = open_link(gateway, connector=room)
-            allow(someone, made["connect_url"])
-            of_user = live(started, someone, room, made["connection_id"])
-            live(started, someone, room, of_operator)
+            of_operator = pasted(gateway, connector)
+            connection = open_link(gateway, connector=connector)
+            allow(someone, connection["connect_url"])
+            of_user = live(started, someone, connector, connection["connection_id"])
+            live(started, someone, connector, of_operator)
             metrics = gateway.request("GET", "/metrics").body
     traced, logged = spans(collector), capsys.readouterr().out
     for text in traced:
         LEAKS.record("a span", text)
     LEAKS.record("the log", logged)
     LEAKS.record("the metrics", metrics.decode())
-    kept = b"".join(file.read_bytes() for file in tmp_path.glob("gateway.db*")).decode("latin-1")
+    database = b"".join(file.read_bytes() for file in tmp_path.glob("gateway.db*")).decode("latin-1")
 
-    assert (room not in WITHOUT_REFRESH, "removed") == of_user
+    assert (connector not in WITHOUT_REFRESH, "removed") == of_user
     assert [] == LEAKS.collect()
-    assert [] == [name for name, secret in secrets.items() if name != "client_id" and secret in kept + logged]
+    assert [] == [name for name, secret in secrets.items() if name != "client_id" and secret in database + logged]
     assert (True, True) == ("answered" in logged, any("url.path" in text for text in traced))
-    assert (room == "boards") == any("/1/tokens/{token}" in text for text in traced)
+    assert (connector == "boards") == any("/1/tokens/{token}" in text for text in traced)

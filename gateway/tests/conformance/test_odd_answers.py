@@ -95,20 +95,20 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 @requirement("common-44", "common-51")
 @pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
-def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: AllConnectors, odd: Odd) -> None:
-    room = odd.call.partition(" ")[0].partition(".")[0]
-    gateway, content = started.with_new_connection(room), f"odd {next(numbers)}"
+def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(started: AllConnectors, odd: Odd) -> None:
+    connector = odd.call.partition(" ")[0].partition(".")[0]
+    gateway, content = started.with_new_connection(connector), f"odd {next(numbers)}"
     method, path = odd.request.split()
-    started.gateway.clear(room)
+    started.gateway.clear(connector)
 
     def call() -> Reply:
         if "." in odd.call:
             return write(gateway, started.world, odd.call, content, content)
-        return read(gateway, room, started.read_calls(room)[int(odd.call.partition(" ")[2])])
+        return read(gateway, connector, started.read_calls(connector)[int(odd.call.partition(" ")[2])])
 
     if "." in odd.call:
         started.prepare(odd.call, content)
-    gateway.fault(room, fault="status", status=200, method=method, path=path, body=odd.body)
+    gateway.fault(connector, fault="status", status=200, method=method, path=path, body=odd.body)
     first, again = call(), call()
 
     assert (502, "upstream_unexpected") == (first.status, first.code)

@@ -40,52 +40,52 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
         yield started
 
 
-def replies(started: AllConnectors, room: str, status: int) -> Iterator[tuple[object, Reply]]:
+def replies(started: AllConnectors, connector: str, status: int) -> Iterator[tuple[object, Reply]]:
     """What every operation of *room* answers while the third party refuses everything, with each of the bodies."""
-    names: Sequence[str] = writes_of(room)
-    readings = started.read_calls(room)
+    names: Sequence[str] = writes_of(connector)
+    readings = started.read_calls(connector)
     for number, body in enumerate(BODIES):
-        gateway, content = started.with_new_connection(room), f"odd {status} {number}"
-        started.gateway.clear(room)
+        gateway, content = started.with_new_connection(connector), f"odd {status} {number}"
+        started.gateway.clear(connector)
         for name in names:
             started.prepare(name, content)
-        gateway.fault(room, fault="status", status=status, body=body, times=10_000)
-        yield from ((body, read(gateway, room, reading)) for reading in readings)
+        gateway.fault(connector, fault="status", status=status, body=body, times=10_000)
+        yield from ((body, read(gateway, connector, reading)) for reading in readings)
         yield from ((body, write(gateway, started.world, name, content, content)) for name in names)
-    started.gateway.clear(room)
+    started.gateway.clear(connector)
 
 
 @requirement("common-204")
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
-@pytest.mark.parametrize("room", CONNECTORS)
-def test_a_refusal_of_any_shape_is_the_applications(started: AllConnectors, room: str, status: int) -> None:
-    given = list(replies(started, room, status))
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_an_error_of_any_shape_is_reported_as_the_vendors(started: AllConnectors, connector: str, status: int) -> None:
+    responses = list(replies(started, connector, status))
 
-    assert [] == [(body, reply.body) for body, reply in given if misshapen(reply)]
-    assert len(given) >= len(BODIES) * len(CONNECTORS[room].operations)
+    assert [] == [(body, reply.body) for body, reply in responses if misshapen(reply)]
+    assert len(responses) >= len(BODIES) * len(CONNECTORS[connector].operations)
 
 
 @requirement("common-204")
-@pytest.mark.parametrize("room", CONNECTORS)
+@pytest.mark.parametrize("connector", CONNECTORS)
 @pytest.mark.parametrize(
     ("status", "code"), [(400, "upstream_refused"), (401, "connection_revoked"), (403, "upstream_forbidden")]
 )
-def test_a_refusal_that_says_nothing_is_told_by_its_status(
-    started: AllConnectors, room: str, status: int, code: str
+def test_an_empty_error_is_reported_by_its_status(
+    started: AllConnectors, connector: str, status: int, code: str
 ) -> None:
-    gateway, reading = started.with_new_connection(room), started.read_calls(room)[0]
-    gateway.fault(room, fault="status", status=status, body={}, times=10_000)
-    reply = read(gateway, room, reading)
-    started.gateway.clear(room)
+    gateway, reading = started.with_new_connection(connector), started.read_calls(connector)[0]
+    gateway.fault(connector, fault="status", status=status, body={}, times=10_000)
+    reply = read(gateway, connector, reading)
+    started.gateway.clear(connector)
 
     assert code == reply.code
 
 
 @requirement("common-221")
-@pytest.mark.parametrize("room", CONNECTORS)
-def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: AllConnectors, room: str) -> None:
-    gateway = started.with_new_connection(room)
-    replies = [read(gateway, room, reading) for reading in started.read_calls(room)]
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_a_missing_object_is_reported_with_its_parameter(started: AllConnectors, connector: str) -> None:
+    gateway = started.with_new_connection(connector)
+    replies = [read(gateway, connector, reading) for reading in started.read_calls(connector)]
     about = [reply for reply in replies if reply.status >= 400 and reply.code in NAMED]
 
     assert [] == [reply.body for reply in about if SUBJECT_KEYS.isdisjoint(reply.details[0])]

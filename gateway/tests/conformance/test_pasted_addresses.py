@@ -44,32 +44,32 @@ UNDERSTOOD = [
     ("tables", "record_id", f"{BASE}/tblAbC/recAbC", "recAbC"),
 ]
 TAKING = [
-    pytest.param(operation, parameter, address, meant, id=f"{room}.{operation.name}-{parameter}-{number}")
-    for number, (room, parameter, address, meant) in enumerate(UNDERSTOOD)
-    for operation in CONNECTORS[room].operations
+    pytest.param(operation, parameter, address, meant, id=f"{connector}.{operation.name}-{parameter}-{number}")
+    for number, (connector, parameter, address, meant) in enumerate(UNDERSTOOD)
+    for operation in CONNECTORS[connector].operations
     if parameter in operation.parameters
 ]
 OTHERS = [
-    pytest.param(operation, parameter, id=f"{room}.{operation.name}-{parameter}")
-    for room, connector in CONNECTORS.items()
+    pytest.param(operation, parameter, id=f"{name}.{operation.name}-{parameter}")
+    for name, connector in CONNECTORS.items()
     for operation in connector.operations
     for parameter in operation.parameters
     if parameter.endswith("_id") and parameter not in {"list_id", "attachment_id"}
 ]
 
 
-def faults_of(operation: Any, **values: Any) -> dict[str, str]:
+def violations_of(operation: Any, **values: Any) -> dict[str, str]:
     """What is wrong, by parameter, with a call of *operation* that passes only *values*."""
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as response:
         Arguments(path={}, body=Body(to_json({**values, "no_such": 1}))).read(operation.params)
-    return {fault["parameter"]: fault["message"] for fault in refused.value.details}
+    return {violation["parameter"]: violation["message"] for violation in response.value.details}
 
 
-def understood(operation: Any, parameter: str, given: str) -> Any:
+def understood(operation: Any, parameter: str, value: str) -> Any:
     """What *operation* takes *given* for."""
     declared = operation.parameters[parameter]
     kind: Any = Annotated[declared.annotation, declared]
-    return TypeAdapter(kind).validate_python(given)
+    return TypeAdapter(kind).validate_python(value)
 
 
 @pytest.mark.parametrize(("operation", "parameter", "address", "meant"), TAKING)
@@ -77,22 +77,22 @@ def understood(operation: Any, parameter: str, given: str) -> Any:
 def test_an_address_is_understood_wherever_its_identifier_is(
     operation: Any, parameter: str, address: str, meant: str
 ) -> None:
-    assert parameter not in faults_of(operation, **{parameter: address})
+    assert parameter not in violations_of(operation, **{parameter: address})
     assert meant == understood(operation, parameter, address)
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
 @requirement("common-185")
-def test_the_address_of_something_else_is_refused_in_words(operation: Any, parameter: str) -> None:
-    told = faults_of(operation, **{parameter: "https://example.com/pages/1f2e3d4c"})[parameter]
+def test_the_url_of_another_kind_of_object_is_rejected(operation: Any, parameter: str) -> None:
+    messages = violations_of(operation, **{parameter: "https://example.com/pages/1f2e3d4c"})[parameter]
 
-    assert told.startswith("Is an address without the identifier of a ")
+    assert messages.startswith("Is an address without the identifier of a ")
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
-def test_an_address_without_end_is_refused_at_once(operation: Any, parameter: str) -> None:
+def test_an_oversized_url_is_rejected_quickly(operation: Any, parameter: str) -> None:
     started = time.thread_time()
-    told = faults_of(operation, **{parameter: "https://www.notion.so/" + "a/-?p=&" * 100_000})[parameter]
+    told = violations_of(operation, **{parameter: "https://www.notion.so/" + "a/-?p=&" * 100_000})[parameter]
 
     assert told.startswith("Is an address without the identifier of a ")
     assert time.thread_time() - started < 1

@@ -121,8 +121,8 @@ class World:
 
     def deal(self, **body: Any) -> Reply:
         crm = self.known("crm")
-        given = {"dealname": "x", "pipeline": crm["pipeline"], "dealstage": crm["stages"][0]}
-        return self.gateway.post("/crm/deals", **(given | body))
+        properties = {"dealname": "x", "pipeline": crm["pipeline"], "dealstage": crm["stages"][0]}
+        return self.gateway.post("/crm/deals", **(properties | body))
 
     def records(self, **query: Any) -> Reply:
         tables = self.known("tables")
@@ -580,21 +580,23 @@ def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
 
 @requirement("common-227")
 @pytest.mark.parametrize("code", FOLLOWED)
-def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> None:
+def test_a_call_succeeds_after_its_remedy_is_followed(world: World, code: str) -> None:
     provoke, follow = FOLLOWED[code]
-    refused = provoke(world)
-    after = follow(world, refused) if refused.status >= 400 else refused
+    rejected = provoke(world)
+    after = follow(world, rejected) if rejected.status >= 400 else rejected
 
-    assert code == refused.code
-    assert re.search(r"\w", refused.body["error"]["remedy"])
+    assert code == rejected.code
+    assert re.search(r"\w", rejected.body["error"]["remedy"])
     assert 200 == after.status, after.body
 
 
 # The words of each surface
 
-PARAMETERS = {name for room in CONNECTORS.values() for operation in room.operations for name in operation.parameters}
+PARAMETERS = {
+    name for connector in CONNECTORS.values() for operation in connector.operations for name in operation.parameters
+}
 MANAGED = {name for route in MANAGEMENT for name in route.params.model_fields}
-OPERATIONS = {operation.name for room in CONNECTORS.values() for operation in room.operations}
+OPERATIONS = {operation.name for connector in CONNECTORS.values() for operation in connector.operations}
 DOCUMENT = openapi(CONNECTORS.values(), "http://127.0.0.1")
 ROUTES = {f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods}
 TEMPLATES = "".join(path.read_text() for path in Path(pages.__file__).parent.parent.glob("templates/console/*.html"))
@@ -624,7 +626,9 @@ NAMED: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "options": (r"(?<!\w)--[a-z-]+", {*OPTIONS, "--help"}.__contains__),
     "tools": (
         rf"\b(?:{'|'.join(CONNECTORS)})_\w+",
-        {f"{room.name}_{one.name}" for room in CONNECTORS.values() for one in room.operations}.__contains__,
+        {
+            f"{connector.name}_{one.name}" for connector in CONNECTORS.values() for one in connector.operations
+        }.__contains__,
     ),
     "resources": (r"gateway://[/\w{}]+", RESOURCES.__contains__),
     "pages": (r"the page [A-Z]\w+", {f"the page {label}" for _, label in NAVIGATION}.__contains__),
@@ -636,16 +640,16 @@ NAMED: Mapping[str, tuple[str, Callable[[str], bool]]] = {
 
 def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
     """Return the connectors whose operations declare *error*; all of them if none does."""
-    own = [room for room in CONNECTORS.values() if any(error in one.errors for one in room.operations)]
+    own = [connector for connector in CONNECTORS.values() if any(error in one.errors for one in connector.operations)]
     return own or list(CONNECTORS.values())
 
 
 REMEDIES = [
     *(pytest.param(error.remedy, id=error.code) for error in all_errors()),
     *(
-        pytest.param(remedy, id=f"{room.name} {cause}")
-        for room in CONNECTORS.values()
-        for cause, remedy in room.error_table.remedies.items()
+        pytest.param(remedy, id=f"{connector.name} {cause}")
+        for connector in CONNECTORS.values()
+        for cause, remedy in connector.error_table.remedies.items()
     ),
     *(pytest.param(text, id=text[:20]) for text in (CHECK_UPSTREAM_FIRST, CHECK_OBJECT_FIRST, CHECK_AFTER_RESTORE)),
 ]
@@ -653,8 +657,8 @@ REMEDIES = [
 
 @requirement("common-228")
 @pytest.mark.parametrize("remedy", REMEDIES)
-def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
-    references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
+def test_remedies_refer_only_to_existing_names(remedy: str) -> None:
+    references = {name for reference in REFERENCE.findall(remedy) for name in reference.split("|")}
     general = {name for name in references if name.isupper()} | {"vendor", "wait"}
 
     assert set() == references - general - PHRASES.keys() - OPERATIONS - PARAMETERS - MANAGED
@@ -663,8 +667,8 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
 @requirement("common-228")
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
-def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
-    texts = [resolve_remedy(error, surface, [room]) for room in own_connectors(error)]
+def test_names_in_remedies_exist_on_their_surface(error: type[GatewayError], surface: str) -> None:
+    texts = [resolve_remedy(error, surface, [connector]) for connector in own_connectors(error)]
     named = [(kind, name) for kind, (form, _) in NAMED.items() for text in texts for name in re.findall(form, text)]
 
     assert [] == [(kind, name) for kind, name in named if not NAMED[kind][1](name)]
@@ -672,10 +676,10 @@ def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[Gatewa
 
 # Followed on each surface
 
-Asked = tuple[str, str, Mapping[str, Any]]
+ExampleCall = tuple[str, str, Mapping[str, Any]]
 """A connector, an operation and its arguments."""
 
-Look = Callable[[World], tuple[Asked, Mapping[str, Any], str]]
+Look = Callable[[World], tuple[ExampleCall, Mapping[str, Any], str]]
 """Returns a call that is rejected, the arguments of the operation that its remedy names, and what that returns."""
 
 LOOKED_UP: Mapping[str, Look] = {
@@ -697,13 +701,15 @@ LOOKED_UP: Mapping[str, Look] = {
 }
 
 
-async def over_http(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
+async def over_http(world: World, connector: str, operation: AnyOperation, arguments: Mapping[str, Any]) -> Any:
     call = world.gateway.get if operation.method == "GET" else world.gateway.post
-    return call(f"/{connector}{operation.path}", connection_id=world.gateway.connections[connector], **given).body
+    return call(f"/{connector}{operation.path}", connection_id=world.gateway.connections[connector], **arguments).body
 
 
-async def on_the_command_line(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
-    options = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+async def on_the_command_line(
+    world: World, connector: str, operation: AnyOperation, arguments: Mapping[str, Any]
+) -> Any:
+    options = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     command = ["call", connector, operation.name.replace("_", "-"), *options, "--json"]
     connection = ["--connection", world.gateway.connections[connector]]
     # In a thread, since a command has an event loop of its own.
@@ -711,14 +717,14 @@ async def on_the_command_line(world: World, connector: str, operation: AnyOperat
     return from_json(result.stdout)
 
 
-async def by_an_agent(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
+async def by_an_agent(world: World, connector: str, operation: AnyOperation, arguments: Mapping[str, Any]) -> Any:
     async with agent(world.gateway) as client:
-        return (await client.call_tool(f"{connector}_{operation.name}", dict(given))).structured_content
+        return (await client.call_tool(f"{connector}_{operation.name}", dict(arguments))).structured_content
 
 
 def named_operation(remedy: str, connector: str) -> AnyOperation:
     """Return the operation that *remedy* names in the words of any surface."""
-    (found,) = [
+    (operation,) = [
         one
         for one in CONNECTORS[connector].operations
         for words in (
@@ -728,19 +734,19 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
         )
         if words in remedy
     ]
-    return found
+    return operation
 
 
 @requirement("common-228")
 @pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
-async def test_what_a_remedy_names_on_a_surface_returns_what_the_call_needs(
+async def test_operations_named_by_remedies_return_the_needed_values(
     world: World, code: str, ask: Callable[[World, str, AnyOperation, Mapping[str, Any]], Any]
 ) -> None:
-    (connector, name, given), looked_up_with, needed = LOOKED_UP[code](world)
+    (connector, name, arguments), looked_up_with, needed = LOOKED_UP[code](world)
     operation = next(one for one in CONNECTORS[connector].operations if one.name == name)
-    error = (await ask(world, connector, operation, given))["error"]
-    found = await ask(world, connector, named_operation(error["remedy"], connector), looked_up_with)
+    error = (await ask(world, connector, operation, arguments))["error"]
+    response = await ask(world, connector, named_operation(error["remedy"], connector), looked_up_with)
 
     assert code == error["code"]
-    assert needed in to_json(found["data"]).decode()
+    assert needed in to_json(response["data"]).decode()

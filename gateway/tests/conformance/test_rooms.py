@@ -85,38 +85,40 @@ def call(
     return gateway.request(operation.method, f"/v1/connectors/{connector.name}{path}", **sent, **more)
 
 
-def objections(operation: AnyOperation, value: Any) -> list[str]:
+def validation_messages(operation: AnyOperation, value: Any) -> list[str]:
     """What is said when *value* is given for every parameter."""
     try:
         operation.params.model_validate(dict.fromkeys(operation.parameters, value))
-    except ValidationError as fault:
-        return [str(detail["message"]) for detail in validation_details(fault)]
+    except ValidationError as error:
+        return [str(detail["message"]) for detail in validation_details(error)]
     return []
 
 
-def test_the_rooms_stand_in_the_order_of_the_contract() -> None:
+def test_the_connectors_are_in_contract_order() -> None:
     assert CONTRACTED == tuple(CONNECTORS)[: len(CONTRACTED)]
 
 
 @requirement("common-2")
-def test_there_are_thirty_operations_five_in_each_room() -> None:
+def test_each_connector_has_five_operations() -> None:
     assert [5] * 6 == [len(CONNECTORS[name].operations) for name in CONTRACTED]
 
 
-def test_the_operations_of_the_contract_that_answer_with_a_whole_list_do() -> None:
+def test_the_contracted_operations_return_complete_lists() -> None:
     contracted = [(connector, operation) for connector, operation in OPERATIONS if connector.name in CONTRACTED]
-    whole = {f"{connector.name} {operation.name}" for connector, operation in contracted if lists(operation)}
+    listings = {
+        f"{connector.name} {operation.name}" for connector, operation in contracted if returns_complete_list(operation)
+    }
 
-    assert LISTED == whole
+    assert LISTED == listings
 
 
-def lists(operation: AnyOperation) -> bool:
+def returns_complete_list(operation: AnyOperation) -> bool:
     """Whether an operation answers with a whole list."""
     return issubclass(operation.result, Listing)
 
 
 @every_operation
-def test_it_is_described_for_callers(connector: AnyConnector, operation: AnyOperation) -> None:
+def test_an_operation_is_described_for_callers(connector: AnyConnector, operation: AnyOperation) -> None:
     assert operation.summary.endswith(".")
     assert issubclass(operation.params, Params)
     assert operation.path_names <= set(operation.parameters)
@@ -124,7 +126,7 @@ def test_it_is_described_for_callers(connector: AnyConnector, operation: AnyOper
 
 @requirement("common-1", "common-132")
 @every_operation
-def test_it_stands_in_the_openapi_document_with_all_its_errors(
+def test_the_openapi_document_lists_each_operation_with_all_errors(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
 ) -> None:
     document = gateway.request("GET", "/openapi.json").body
@@ -137,7 +139,7 @@ def test_it_stands_in_the_openapi_document_with_all_its_errors(
 
 
 @every_operation
-def test_it_declares_each_error_once(connector: AnyConnector, operation: AnyOperation) -> None:
+def test_an_operation_declares_each_error_once(connector: AnyConnector, operation: AnyOperation) -> None:
     declared = [*EVERY_CALL, *operation.errors]
 
     assert [] == [error.code for error, count in Counter(declared).items() if count > 1]
@@ -145,17 +147,17 @@ def test_it_declares_each_error_once(connector: AnyConnector, operation: AnyOper
 
 @pytest.mark.parametrize("value", ["", "a : b, c\n", 10**9, {}, [], [""], ["x"] * 1000], ids=range(7))
 @every_operation
-def test_a_fault_is_told_without_patterns_and_in_no_words_of_python(
+def test_validation_messages_have_no_patterns_and_no_python_terms(
     connector: AnyConnector, operation: AnyOperation, value: Any
 ) -> None:
-    told = " ".join(objections(operation, value))
+    messages = " ".join(validation_messages(operation, value))
 
-    assert [] == re.findall(r"pattern|\^|\\S|[Dd]ictionary|datetime|after validation", told)
+    assert [] == re.findall(r"pattern|\^|\\S|[Dd]ictionary|datetime|after validation", messages)
 
 
 @requirement("common-8", "common-29")
 @every_operation
-def test_a_missing_connection_is_named_with_every_other_fault(
+def test_a_missing_connection_is_named_with_all_other_violations(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
 ) -> None:
     reply = call(gateway, connector, operation, {})
@@ -167,7 +169,7 @@ def test_a_missing_connection_is_named_with_every_other_fault(
 
 @requirement("common-10", "common-11", "common-14", "common-15", "common-38")
 @every_operation
-def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
+def test_the_success_response_is_an_envelope_of_a_list_or_object(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
 ) -> None:
     document = gateway.request("GET", "/openapi.json").body
@@ -185,7 +187,7 @@ def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
 
 @requirement("chat-18", "chat-34", "crm-16", "mail-7", "notes-5", "notes-63", "tables-4")
 @every_page
-def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: AnyOperation) -> None:
+def test_page_sizes_match_the_contract(connector: AnyConnector, operation: AnyOperation) -> None:
     limit = operation.params.model_json_schema()["properties"]["limit"]
 
     assert PAGED[f"{connector.name} {operation.name}"] == (limit["default"], limit["maximum"])
@@ -204,20 +206,20 @@ FILLED: Sequence[tuple[str, Mapping[str, str]]] = [
 
 @requirement("notes-5", "mail-7", "crm-16", "tables-4")
 @pytest.mark.parametrize(("name", "filters"), FILLED)
-def test_a_page_is_full_and_a_cursor_goes_on_with_another_limit(
+def test_a_page_is_full_and_its_cursor_accepts_another_limit(
     gateway: Gateway, name: str, filters: Mapping[str, str]
 ) -> None:
     connector, _, operation = name.partition(" ")
     path = next(one.path for one in CONNECTORS[connector].operations if one.name == operation)
     examples = gateway.examples(connector)
     values = {parameter: value or examples.get(parameter, "") for parameter, value in filters.items()}
-    whole = gateway.get(f"/{connector}{path}", **values).data
+    page = gateway.get(f"/{connector}{path}", **values).data
     first = gateway.get(f"/{connector}{path}", limit=3, **values)
     more = gateway.get(f"/{connector}{path}", limit=5, cursor=first.body["next_cursor"], **values)
 
-    assert PAGED[name][0] == len(whole)
+    assert PAGED[name][0] == len(page)
     assert (3, 5) == (len(first.data), len(more.data))
-    assert identifiers(whole)[:8] == identifiers([*first.data, *more.data])
+    assert identifiers(page)[:8] == identifiers([*first.data, *more.data])
 
 
 def identifiers(items: list[dict[str, Any]]) -> list[str]:
@@ -235,19 +237,19 @@ def test_only_notes_and_chat_have_events(gateway: Gateway, connector: str) -> No
 # Checked from outside
 
 
-def test_the_command_finds_the_contract_kept_and_writes_nothing(gateway: Gateway, tmp_path: Path) -> None:
+def test_the_command_passes_all_checks_and_writes_nothing(gateway: Gateway, tmp_path: Path) -> None:
     file, read_key = tmp_path / "junit.xml", gateway.with_key("read", calls_per_minute=1000).key
     gateway.together(*(partial(gateway.clear, name) for name in CONNECTORS))
     command = ["conformance", "--url", gateway.base_url, "--key", gateway.key, "--read-key", read_key, "--json"]
     ended = CliRunner().invoke(main, [*command, "--junit", str(file)])
-    told = Counter(
+    totals = Counter(
         {name: sum(row[name] for row in json.loads(ended.stdout)) for name in ("holds", "broken", "skipped")}
     )
     methods = {method for name in CONNECTORS for method, path, _ in gateway.journal(name) if "search" not in path}
     suite = parse(file).getroot()
 
     assert ("", 0) == (ended.stderr, ended.exit_code)
-    assert (31, 0, TOTAL) == (len(json.loads(ended.stdout)), told["broken"], told.total())
-    assert told["holds"] >= 30 * 4 + len(SERVICE_CHECKS)
+    assert (31, 0, TOTAL) == (len(json.loads(ended.stdout)), totals["broken"], totals.total())
+    assert totals["holds"] >= 30 * 4 + len(SERVICE_CHECKS)
     assert (str(TOTAL), "0") == (suite.get("tests"), suite.get("failures"))
     assert methods <= {"GET", "HEAD"}

@@ -51,48 +51,48 @@ def echo(credentials: Mapping[str, str], shape: str) -> Any:
     return bodies[shape]
 
 
-def replies(started: AllConnectors, room: str, status: int, shape: str) -> list[Reply]:
+def replies(started: AllConnectors, connector: str, status: int, shape: str) -> list[Reply]:
     """What is answered by every operation of *room* while the third party repeats what it was sent."""
-    gateway, names, content = started.with_new_connection(room), writes_of(room), f"echo {status} {shape}"
-    readings = started.read_calls(room)
-    started.gateway.clear(room)
+    gateway, names, content = started.with_new_connection(connector), writes_of(connector), f"echo {status} {shape}"
+    readings = started.read_calls(connector)
+    started.gateway.clear(connector)
     for name in names:
         started.prepare(name, content)
-    credentials = started.gateway.sandbox.emulators[room].credentials()
-    started.gateway.fault(room, fault="status", status=status, body=echo(credentials, shape), times=10_000)
-    found = [read(gateway, room, reading) for reading in readings]
+    credentials = started.gateway.sandbox.emulators[connector].credentials()
+    started.gateway.fault(connector, fault="status", status=status, body=echo(credentials, shape), times=10_000)
+    reads = [read(gateway, connector, reading) for reading in readings]
     done = [write(gateway, started.world, name, content, content) for name in names]
-    started.gateway.clear(room)
-    return found + done
+    started.gateway.clear(connector)
+    return reads + done
 
 
 @requirement("common-160")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("room", CONNECTORS)
-def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
-    started: AllConnectors, room: str, status: int, shape: str
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_credentials_echoed_by_a_vendor_are_not_returned(
+    started: AllConnectors, connector: str, status: int, shape: str
 ) -> None:
-    credentials = started.gateway.sandbox.emulators[room].credentials()
+    credentials = started.gateway.sandbox.emulators[connector].credentials()
     with capture_logs() as logged:
-        given = replies(started, room, status, shape)
-    runs = [started.gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body for reply in given]
+        responses = replies(started, connector, status, shape)
+    runs = [started.gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body for reply in responses]
 
-    told = json.dumps([[reply.body, dict(reply.headers)] for reply in given] + runs) + repr(logged)
-    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in told]
-    assert not {500} & {reply.status for reply in given}
+    outputs = json.dumps([[reply.body, dict(reply.headers)] for reply in responses] + runs) + repr(logged)
+    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in outputs]
+    assert not {500} & {reply.status for reply in responses}
 
 
 @requirement("common-160")
-@pytest.mark.parametrize("room", CONNECTORS)
-def test_nothing_of_a_call_shows_its_credentials(started: AllConnectors, room: str) -> None:
-    caller, run = started.with_new_connection(room), Run("http")
-    connection_id = ConnectionId(caller.connections[room])
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_outputs_of_a_call_contain_no_credentials(started: AllConnectors, connector: str) -> None:
+    caller, run = started.with_new_connection(connector), Run("http")
+    connection_id = ConnectionId(caller.connections[connector])
     app = started.gateway.app
     connection = started.gateway.run(app.connections.get_many([connection_id]))[connection_id]
     with app._gateway().poll_client(run, connection) as client:
-        shown = repr([connection, run, client, client._upstream])
+        representations = repr([connection, run, client, client._upstream])
 
-    credentials = started.gateway.sandbox.emulators[room].credentials()
-    assert "UpstreamClient(" in shown
-    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in shown]
+    credentials = started.gateway.sandbox.emulators[connector].credentials()
+    assert "UpstreamClient(" in representations
+    assert [] == [way for secret in credentials.values() for way in ways(secret) if way in representations]

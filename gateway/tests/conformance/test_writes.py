@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 HTML = "<html><body><h1>Bad Gateway</h1></body></html>"
 EDGE = {"fault": "status", "status": 502, "body": HTML}
-WRITES = [name for room in CONNECTORS for name in writes_of(room)]
+WRITES = [name for connector in CONNECTORS for name in writes_of(connector)]
 TWINS = [step for step in STEPS if KINDS[step[0]].twins and "long" not in step[0] and "checklists" not in step[2]]
 PATIENCE = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.3"}
 TOGETHER = 20
@@ -32,9 +32,9 @@ every_step = pytest.mark.parametrize("step", STEPS, ids=[" ".join(step) for step
 every_creation = pytest.mark.parametrize("step", TWINS, ids=[" ".join(step) for step in TWINS])
 
 
-def settling(seconds: float) -> dict[str, str]:
+def settle_settings(seconds: float) -> dict[str, str]:
     """The settings with which a request may be carried out for so long after it was sent."""
-    return {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(seconds) for room in CONNECTORS}
+    return {f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(seconds) for connector in CONNECTORS}
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +63,19 @@ def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Ite
 
 
 @pytest.fixture(scope="module")
-def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
+def short_timeout(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway that waits for a response half as long as a request may be carried out."""
-    with run_all_connectors(sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settling(0.6)) as started:
+    with run_all_connectors(
+        sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settle_settings(0.6)
+    ) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with run_all_connectors(sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settling(60)) as started:
+    with run_all_connectors(
+        sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settle_settings(60)
+    ) as started:
         yield started
 
 
@@ -95,7 +99,7 @@ class Writing:
     def call_without_key(self) -> Reply:
         return write(self.started.gateway, self.started.world, self.name, self.content, None)
 
-    def wrong(self, *replies: Reply) -> list[str]:
+    def defects_after(self, *replies: Reply) -> list[str]:
         """What is wrong with the objects upstream after these replies to one write."""
         return [one for reply in replies for one in defects(self.started.world, self.name, self.content, reply)]
 
@@ -109,7 +113,7 @@ class Writing:
         """The code of an error, or ``ok``."""
         return "ok" if reply.status == 200 else reply.code
 
-    def made(self) -> int:
+    def count_objects(self) -> int:
         return len([one for one in KINDS[self.name].created(self.started.world, self.content) if one.part == 0])
 
 
@@ -117,7 +121,7 @@ class Writing:
 @every_step
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 @pytest.mark.parametrize("keyed", [True, False])
-def test_a_write_whose_response_is_lost_is_found(
+def test_a_write_with_a_lost_response_is_found(
     started: AllConnectors, step: tuple[str, str, str], fault: str, *, keyed: bool
 ) -> None:
     writing = Writing(started, step, "lost", fault=fault)
@@ -126,13 +130,13 @@ def test_a_write_whose_response_is_lost_is_found(
 
     assert (200, 200) == (first.status, repeated.status), first.body
     assert first.data == repeated.data
-    assert [] == writing.wrong(first)
+    assert [] == writing.defects_after(first)
 
 
 @requirement("common-92", "common-93")
 @every_step
 @pytest.mark.parametrize("fault", [{"fault": "drop_before"}, EDGE], ids=["cut", "edge"])
-def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
+def test_a_lost_write_is_done_once_by_a_retry(
     started: AllConnectors, step: tuple[str, str, str], fault: Mapping[str, Any]
 ) -> None:
     writing = Writing(started, step, "not done", **fault)
@@ -140,13 +144,13 @@ def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
 
     assert writing.outcome(first) in {"ok", "outcome_unknown"}
     assert 200 == repeated.status
-    assert [] == writing.wrong(repeated)
+    assert [] == writing.defects_after(repeated)
 
 
 @requirement("common-81")
 @every_step
 @pytest.mark.parametrize("fault", [EDGE, {"fault": "delay", "seconds": 60}], ids=["edge", "silence"])
-def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
+def test_a_write_that_might_still_complete_is_not_sent_again(
     unsettled: AllConnectors, step: tuple[str, str, str], fault: Mapping[str, Any]
 ) -> None:
     writing = Writing(unsettled, step, "may come", **fault)
@@ -161,20 +165,20 @@ def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
 
 @requirement("common-93", "crm-41")
 @every_step
-def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: AllConnectors, step: tuple[str, str, str]) -> None:
-    writing = Writing(impatient, step, "slow", fault="delay", seconds=0.4)
+def test_a_write_slower_than_the_timeout_is_done_once(short_timeout: AllConnectors, step: tuple[str, str, str]) -> None:
+    writing = Writing(short_timeout, step, "slow", fault="delay", seconds=0.4)
     first = writing.call()
-    impatient.gateway.clear(writing.room)
+    short_timeout.gateway.clear(writing.room)
     repeated = writing.call()
 
     assert writing.outcome(first) in {"ok", "outcome_unknown"}
-    assert [] == writing.wrong(repeated)
+    assert [] == writing.defects_after(repeated)
 
 
 @requirement("boards-15", "common-87", "crm-38", "notes-19")
 @every_step
 @pytest.mark.parametrize("fault", [None, "drop_before"])
-def test_the_first_parameters_of_a_key_count(
+def test_a_reused_key_returns_the_result_of_its_first_parameters(
     started: AllConnectors, step: tuple[str, str, str], fault: str | None
 ) -> None:
     writing = Writing(started, step, "first", **({"fault": fault} if fault else {}))
@@ -182,18 +186,18 @@ def test_the_first_parameters_of_a_key_count(
 
     assert 200 == repeated.status
     assert fault or first.data == repeated.data
-    assert [] == writing.wrong(repeated)
+    assert [] == writing.defects_after(repeated)
 
 
 @requirement("chat-9", "common-85", "common-90")
 @every_write
-def test_calls_with_one_key_at_once_write_once(started: AllConnectors, name: str) -> None:
+def test_concurrent_calls_with_one_key_write_once(started: AllConnectors, name: str) -> None:
     writing = Writing(started, name, "together")
     replies = started.gateway.together(*[writing.call] * TOGETHER)
 
     assert [replies[0].data] * TOGETHER == [reply.data for reply in replies]
     assert TOGETHER - 1 == [reply.headers.get("idempotent-replayed") for reply in replies].count("true")
-    assert [] == writing.wrong(replies[0])
+    assert [] == writing.defects_after(replies[0])
 
 
 @requirement("common-98", "crm-40")
@@ -203,9 +207,9 @@ def test_equal_writes_with_two_keys_are_two_objects(
     started: AllConnectors, other_process: AllConnectors, step: tuple[str, str, str], *, remembers: bool
 ) -> None:
     writing = Writing(started, step, "twins", fault="drop_before")
-    doubtful, other = writing.call("one"), writing.call("another")
+    in_doubt, other = writing.call("one"), writing.call("another")
     repeated = writing.call("one", started=started if remembers else other_process)
 
-    assert "outcome_unknown" == doubtful.code
+    assert "outcome_unknown" == in_doubt.code
     assert other.data != repeated.data
-    assert 2 == writing.made()
+    assert 2 == writing.count_objects()

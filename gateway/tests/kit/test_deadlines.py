@@ -15,8 +15,8 @@ async def within(deadlines: Deadlines, work: Awaitable[object]) -> float | type[
     try:
         with deadlines:
             await work
-    except (TimeoutError, ValueError, asyncio.CancelledError) as fault:
-        return type(fault)
+    except (TimeoutError, ValueError, asyncio.CancelledError) as error:
+        return type(error)
     return asyncio.get_running_loop().time() - began
 
 
@@ -73,7 +73,7 @@ def test_who_is_cancelled_by_others_is_cancelled() -> None:
     assert asyncio.CancelledError is run_in_virtual_time(cancelled(10)), "at the same instant"
 
 
-def test_a_fault_of_the_work_stays_what_it_is() -> None:
+def test_an_error_of_the_work_is_raised_unchanged() -> None:
     async def fails(after: float) -> None:
         try:
             await asyncio.sleep(after)

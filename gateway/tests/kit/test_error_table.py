@@ -101,7 +101,7 @@ def test_every_error_of_a_table_has_a_message(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "message", "told"),
+    ("code", "message", "details"),
     [
         ("invalid", "Bad value.", [{"vendor_code": "invalid", "vendor_message": "Bad value."}]),
         ("invalid", None, [{"vendor_code": "invalid"}]),
@@ -113,8 +113,10 @@ def test_every_error_of_a_table_has_a_message(name: str) -> None:
         ("", "x" * 600, [{"vendor_message": "x" * (MAX_MESSAGE - 1) + "…"}]),
     ],
 )
-def test_a_reason_is_one_line_of_text_without_credentials(code: Any, message: Any, told: list[dict[str, str]]) -> None:
-    assert reason_details(code, message) == told
+def test_a_reason_is_one_line_of_text_without_credentials(
+    code: Any, message: Any, details: list[dict[str, str]]
+) -> None:
+    assert reason_details(code, message) == details
 
 
 @requirement("outcomes-1")

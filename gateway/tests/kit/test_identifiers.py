@@ -21,29 +21,29 @@ def stand_still(monkeypatch: pytest.MonkeyPatch, milliseconds: int) -> None:
 
 
 def test_each_identifier_sorts_behind_those_before_it() -> None:
-    made = [ulid() for _ in range(10_000)]
+    identifiers_created = [ulid() for _ in range(10_000)]
 
-    assert made == sorted(set(made))
+    assert identifiers_created == sorted(set(identifiers_created))
 
 
-def test_an_identifier_tells_its_millisecond_as_the_specification_has_it(
+def test_an_identifier_encodes_its_millisecond_as_specified(
     mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 1_469_918_176_385)
-    made = ulid()
+    identifiers_created = ulid()
 
-    assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", made)
-    assert "01ARYZ6S41" == made[:10]
-    assert ulid(1_469_918_176_385 << 80)[:10] == made[:10]
+    assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", identifiers_created)
+    assert "01ARYZ6S41" == identifiers_created[:10]
+    assert ulid(1_469_918_176_385 << 80)[:10] == identifiers_created[:10]
 
 
 def test_more_identifiers_than_a_millisecond_holds_go_on_in_the_next(
     mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 1_469_918_176_385)
-    made = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
+    identifiers_created = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
 
-    assert made == sorted(set(made))
+    assert identifiers_created == sorted(set(identifiers_created))
 
 
 def test_identifiers_go_on_growing_when_the_clock_is_set_back(
@@ -57,6 +57,6 @@ def test_identifiers_go_on_growing_when_the_clock_is_set_back(
 
 
 def test_what_is_random_differs_in_each() -> None:
-    made = [ulid() for _ in range(1000)]
+    identifiers_created = [ulid() for _ in range(1000)]
 
-    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in made})
+    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in identifiers_created})

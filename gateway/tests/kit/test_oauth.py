@@ -29,7 +29,7 @@ def answer(status: int, body: object) -> UpstreamResponse:
     return UpstreamResponse(status, {}, to_json(body))
 
 
-def asked(oauth: OAuthConfig) -> dict[str, str]:
+def authorization_query(oauth: OAuthConfig) -> dict[str, str]:
     """The query of the address for consent."""
     url = urlsplit(oauth.consent_url(ADDRESSES, "the client", "https://us.test/connect/x/callback", "s t", "verifier"))
     assert ("https", "sign-in.test", "/authorize") == (url.scheme, url.netloc, url.path)
@@ -58,7 +58,7 @@ def test_the_plainest_consent_asks_for_a_code() -> None:
         "state": "s t",
     }
 
-    assert plain == asked(PLAIN)
+    assert plain == authorization_query(PLAIN)
 
 
 def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> None:
@@ -71,7 +71,7 @@ def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> 
         pkce=True,
         parameters={"prompt": "consent"},
     )
-    query = asked(oauth)
+    query = authorization_query(oauth)
 
     assert ("read,write", "consent", "S256") == (query["scope"], query["prompt"], query["code_challenge_method"])
     assert create_challenge("verifier") == query["code_challenge"]
@@ -127,7 +127,7 @@ def test_what_is_no_answer_with_tokens_is_a_failure_of_the_application() -> None
         (500, "no", ""),
     ],
 )
-def test_the_code_of_a_refusal_is_read(status: int, body: object, code: str | None) -> None:
+def test_the_code_of_an_oauth_error_is_read(status: int, body: object, code: str | None) -> None:
     assert code == parse_token_error(answer(status, body))
 
 

@@ -140,7 +140,7 @@ async def test_where_nobody_listens_nothing_was_sent(third: Third, transport: Tr
         await exchanged(transport, "http://127.0.0.1:1/x")
 
 
-async def test_silence_is_told_after_its_time_and_its_connection_is_closed(third: Third) -> None:
+async def test_a_silent_request_times_out_and_closes_its_connection(third: Third) -> None:
     third.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"]
     async with Transport(0.05) as transport:
         with pytest.raises(TimedOut):
@@ -151,7 +151,7 @@ async def test_silence_is_told_after_its_time_and_its_connection_is_closed(third
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 4000", "X-None: 1"], ids=["told", "untold"])
-async def test_an_answer_that_is_too_large_is_refused(
+async def test_a_too_large_response_is_rejected(
     third: Third, transport: Transport, monkeypatch: pytest.MonkeyPatch, framing: str
 ) -> None:
     monkeypatch.setattr(origins, "MAX_RESPONSE_BYTES", 1000)
@@ -162,13 +162,13 @@ async def test_an_answer_that_is_too_large_is_refused(
 
 
 @pytest.mark.parametrize("text", ["a\r\nX-More: b", "a\nb", "a\rb", "a\x00b", "a\x7fb"])
-@pytest.mark.parametrize("place", ["header", "target", "method"])
-async def test_no_value_becomes_a_line_of_its_own(third: Third, transport: Transport, text: str, place: str) -> None:
-    headers = {"X-Value": text if place == "header" else "v"}
-    target = text if place == "target" else "v"
+@pytest.mark.parametrize("position", ["header", "target", "method"])
+async def test_no_value_becomes_a_line_of_its_own(third: Third, transport: Transport, text: str, position: str) -> None:
+    headers = {"X-Value": text if position == "header" else "v"}
+    target = text if position == "target" else "v"
 
     with pytest.raises(ValueError, match="control characters"):
-        await transport.send(text if place == "method" else "GET", f"{third.address}/{target}", headers, None)
+        await transport.send(text if position == "method" else "GET", f"{third.address}/{target}", headers, None)
     assert [] == third.requests
 
 

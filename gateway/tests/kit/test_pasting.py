@@ -14,7 +14,7 @@ NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("value", "meant"),
     [
         ("abc123", "abc123"),
         ("https://cards.example/c/abc123", "abc123"),
@@ -23,12 +23,12 @@ NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
         ("https://cards.example/m/12-34", "12.34"),
     ],
 )
-def test_an_identifier_and_an_address_are_the_same_thing(given: str, meant: str) -> None:
-    assert (meant, meant) == (CARD.validate_python(given), NAME.validate_python(given))
+def test_an_identifier_and_an_address_are_the_same_thing(value: str, meant: str) -> None:
+    assert (meant, meant) == (CARD.validate_python(value), NAME.validate_python(value))
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [
         "https://cards.example.evil.test/c/abc123",
         "https://evil.test/cards.example/c/abc123",
@@ -38,23 +38,23 @@ def test_an_identifier_and_an_address_are_the_same_thing(given: str, meant: str)
         f"https://cards.example/c/{'a' * MAX_URL_LENGTH}",
     ],
 )
-def test_another_address_is_no_identifier_but_may_be_a_name(given: str) -> None:
-    with pytest.raises(ValidationError) as refused:
-        CARD.validate_python(given)
+def test_another_address_is_no_identifier_but_may_be_a_name(value: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        CARD.validate_python(value)
 
-    assert "an address without the identifier of a card" in str(refused.value)
+    assert "an address without the identifier of a card" in str(error.value)
 
 
 def test_an_address_of_another_form_may_be_a_name() -> None:
     assert "https://other.example/x" == NAME.validate_python("https://other.example/x")
 
 
-@pytest.mark.parametrize("given", ["cards.example/c/abc123", "ftp://cards.example/c/abc123"])
-def test_without_the_scheme_of_a_page_nothing_is_read_as_an_address(given: str) -> None:
-    assert given == NAME.validate_python(given)
+@pytest.mark.parametrize("value", ["cards.example/c/abc123", "ftp://cards.example/c/abc123"])
+def test_without_the_scheme_of_a_page_nothing_is_read_as_an_address(value: str) -> None:
+    assert value == NAME.validate_python(value)
 
 
-@pytest.mark.parametrize("given", [7, None, ["https://cards.example/c/abc123"]])
-def test_what_is_no_text_is_refused_as_ever(given: object) -> None:
+@pytest.mark.parametrize("value", [7, None, ["https://cards.example/c/abc123"]])
+def test_a_value_that_is_not_text_is_rejected(value: object) -> None:
     with pytest.raises(ValidationError):
-        CARD.validate_python(given)
+        CARD.validate_python(value)

@@ -39,16 +39,16 @@ WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
-PARTS = [made(SECRET)[:24][-10:] for made in WAYS.values()]
+PARTS = [encode(SECRET)[:24][-10:] for encode in WAYS.values()]
 """Something of each way, from its middle."""
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_secret_is_hidden_however_it_is_written(way: str) -> None:
-    told = REDACTION.text("Refused: " + WAYS[way](SECRET))
+    redacted = REDACTION.text("Refused: " + WAYS[way](SECRET))
 
-    assert "…" in told
-    assert [] == [part for part in PARTS if part in told]
+    assert "…" in redacted
+    assert [] == [part for part in PARTS if part in redacted]
 
 
 def test_other_texts_stay_as_they_are() -> None:
@@ -62,13 +62,13 @@ def test_where_there_are_no_secrets_nothing_is_hidden() -> None:
 
 
 def test_a_secret_is_hidden_in_names_and_values_of_any_depth() -> None:
-    given = {"told": [{SECRET: 1}, (SECRET, None, 2.5)], "other": True}
+    value = {"told": [{SECRET: 1}, (SECRET, None, 2.5)], "other": True}
 
-    assert {"told": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(given)
+    assert {"told": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(value)
 
 
 @requirement("common-160")
-def test_an_error_tells_no_secret_in_any_of_its_parts() -> None:
+def test_no_part_of_an_error_contains_a_secret() -> None:
     error = UpstreamRefused(f"No: {SECRET}", {"vendor_message": SECRET}, private=f"{{'token': '{SECRET}'}}")
 
     REDACTION.error(error)
@@ -78,12 +78,12 @@ def test_an_error_tells_no_secret_in_any_of_its_parts() -> None:
     assert SECRET not in "".join(traceback.format_exception(error))
 
 
-def test_how_a_fault_came_about_is_told_without_secrets() -> None:
-    fault = ValueError(f"bad header {SECRET!r}")
-    fault.__cause__ = KeyError(SECRET)
+def test_a_traceback_contains_no_secrets() -> None:
+    error = ValueError(f"bad header {SECRET!r}")
+    error.__cause__ = KeyError(SECRET)
 
     assert ["KeyError: '…'", "ValueError: bad header '…'"] == [
-        line for line in REDACTION.traceback(fault).splitlines() if "Error" in line
+        line for line in REDACTION.traceback(error).splitlines() if "Error" in line
     ]
 
 

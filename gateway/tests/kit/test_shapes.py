@@ -74,7 +74,7 @@ class Moment(Result):
 
 @requirement("common-17")
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("value", "formatted"),
     [
         ("2026-11-03T09:30:00Z", "2026-11-03T09:30:00.000Z"),
         ("2026-11-03T09:30:00.5+01:00", "2026-11-03T08:30:00.500Z"),
@@ -83,8 +83,8 @@ class Moment(Result):
         ("0999-01-01T00:00:00Z", "0999-01-01T00:00:00.000Z"),
     ],
 )
-def test_an_instant_is_told_in_utc_with_three_decimals(given: str, told: str) -> None:
-    assert {"at": told, "ended_at": None} == from_json(to_json(Moment.model_validate({"at": given})))
+def test_a_datetime_is_formatted_in_utc_with_milliseconds(value: str, formatted: str) -> None:
+    assert {"at": formatted, "ended_at": None} == from_json(to_json(Moment.model_validate({"at": value})))
 
 
 def test_an_instant_stays_one_in_python() -> None:

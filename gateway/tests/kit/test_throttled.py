@@ -18,13 +18,13 @@ TABLE = ErrorTable(lambda _: Reason(), rejections=(Rejection({429}, "this test")
 DONE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 
-def told_to_wait(seconds: int) -> bytes:
+def throttled_response(seconds: int) -> bytes:
     return b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: %d\r\nContent-Length: 0\r\n\r\n" % seconds
 
 
 async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     """How long a call's second request, which writes, has waited when a vendor tells it to come back later."""
-    third.answers += [DONE, told_to_wait(seconds), DONE]
+    third.answers += [DONE, throttled_response(seconds), DONE]
     clock = ManualClock()
     pacer = ConnectionPacer("notes", {"all": Budget(100, 1)}, "account", LocalCounters(clock), clock)
     async with Transport(5.0) as transport:
@@ -39,11 +39,11 @@ async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
 
 @requirement("common-75")
 @pytest.mark.parametrize("seconds", [30, 90])
-async def test_who_has_only_read_is_told_at_once_of_a_long_wait(third: Third, seconds: int) -> None:
-    with pytest.raises(UpstreamRateLimited) as refused:
+async def test_a_read_only_call_fails_immediately_on_a_long_wait(third: Third, seconds: int) -> None:
+    with pytest.raises(UpstreamRateLimited) as error:
         await second(third, first_writes=False, seconds=seconds)
 
-    assert seconds == refused.value.retry_after
+    assert seconds == error.value.retry_after
     assert 2 == len(third.requests)
 
 

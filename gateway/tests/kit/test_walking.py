@@ -14,10 +14,10 @@ class Book:
     """Pages by cursor, and the cursor that each leads to."""
 
     pages: Mapping[str | None, tuple[Sequence[str], str | None]]
-    asked: list[str | None] = field(default_factory=list)
+    requested: list[str | None] = field(default_factory=list)
 
     async def fetch(self, cursor: str | None) -> tuple[Sequence[str], str | None]:
-        self.asked.append(cursor)
+        self.requested.append(cursor)
         return self.pages[cursor]
 
 
@@ -25,11 +25,11 @@ class Endless:
     """One page after the other."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requested = 0
 
     async def fetch(self, cursor: str | None) -> tuple[Sequence[str], str | None]:
-        self.asked += 1
-        return [f"item {self.asked}"], f"cursor {self.asked}"
+        self.requested += 1
+        return [f"item {self.requested}"], f"cursor {self.requested}"
 
 
 THREE = {None: (["a", "b"], "2"), "2": (["c"], "3"), "3": (["d"], None)}
@@ -45,43 +45,43 @@ async def test_every_item_of_every_page_comes_once_and_in_order() -> None:
     book = Book(THREE)
 
     assert ["a", "b", "c", "d"] == [item async for item in iter_items(book.fetch, max_pages=10)]
-    assert [None, "2", "3"] == book.asked
+    assert [None, "2", "3"] == book.requested
 
 
-async def test_a_listing_that_ends_with_the_last_page_that_is_read_is_whole() -> None:
+async def test_a_listing_that_ends_with_the_last_allowed_page_is_complete() -> None:
     assert ["a", "b", "c", "d"] == [item async for item in iter_items(Book(THREE).fetch, max_pages=3)]
 
 
 async def test_a_listing_of_one_page_more_than_is_read_is_an_error_after_what_was_read() -> None:
-    found: list[str] = []
+    items_read: list[str] = []
     with pytest.raises(UpstreamError, match="does not end: 2 pages were read"):
-        await taken(iter_items(Book(THREE).fetch, max_pages=2), found)
+        await taken(iter_items(Book(THREE).fetch, max_pages=2), items_read)
 
-    assert ["a", "b", "c"] == found
+    assert ["a", "b", "c"] == items_read
 
 
 async def test_a_listing_that_never_ends_is_an_error() -> None:
-    endless, found = Endless(), list[str]()
+    endless, items_read = Endless(), list[str]()
     with pytest.raises(UpstreamError, match="does not end: 200 pages were read"):
-        await taken(iter_items(endless.fetch, max_pages=200), found)
+        await taken(iter_items(endless.fetch, max_pages=200), items_read)
 
-    assert (200, 200) == (endless.asked, len(found))
+    assert (200, 200) == (endless.requested, len(items_read))
 
 
 async def test_a_listing_that_leads_back_is_not_followed_in_circles() -> None:
-    book, found = Book(CIRCLE), list[str]()
+    book, items_read = Book(CIRCLE), list[str]()
     with pytest.raises(UpstreamError, match="does not end: 3 pages were read"):
-        await taken(iter_items(book.fetch, max_pages=200), found)
+        await taken(iter_items(book.fetch, max_pages=200), items_read)
 
-    assert (["a", "b", "c"], [None, "2", "3"]) == (found, book.asked)
+    assert (["a", "b", "c"], [None, "2", "3"]) == (items_read, book.requested)
 
 
 async def test_a_listing_that_leads_back_to_where_it_was_begun_is_not_followed() -> None:
-    book, found = Book({"2": (["b"], "2")}), list[str]()
+    book, items_read = Book({"2": (["b"], "2")}), list[str]()
     with pytest.raises(UpstreamError):
-        await taken(iter_items(book.fetch, max_pages=200, start="2"), found)
+        await taken(iter_items(book.fetch, max_pages=200, start="2"), items_read)
 
-    assert (["b"], ["2"]) == (found, book.asked)
+    assert (["b"], ["2"]) == (items_read, book.requested)
 
 
 async def test_empty_pages_are_no_end() -> None:
@@ -94,23 +94,23 @@ async def test_an_empty_cursor_is_the_end() -> None:
     assert ["a"] == [item async for item in iter_items(Book({None: (["a"], "")}).fetch, max_pages=10)]
 
 
-async def test_whole_pages_come_as_they_were_answered() -> None:
+async def test_pages_are_returned_unchanged() -> None:
     assert [["a", "b"], ["c"], ["d"]] == [page async for page in iter_pages(Book(THREE).fetch, max_pages=3)]
 
 
-async def test_a_bounded_look_ends_in_silence_and_tells_that_it_saw_a_part() -> None:
+async def test_a_bounded_search_ends_and_reports_incomplete() -> None:
     pages = PageIterator(Endless().fetch, max_pages=2)
 
     assert [["item 1"], ["item 2"]] == [page async for page in pages]
     assert not pages.complete
 
 
-async def test_a_bounded_look_tells_that_it_saw_all() -> None:
+async def test_a_bounded_search_reports_complete() -> None:
     pages = PageIterator(Book(THREE).fetch, max_pages=3)
     before = pages.complete
-    found = [page async for page in pages]
+    items_read = [page async for page in pages]
 
-    assert (False, 3, True) == (before, len(found), pages.complete)
+    assert (False, 3, True) == (before, len(items_read), pages.complete)
 
 
 async def test_a_look_that_is_left_at_the_last_page_saw_all() -> None:
@@ -122,37 +122,37 @@ async def test_a_look_that_is_left_at_the_last_page_saw_all() -> None:
 
 def answering_up_to(most: int) -> tuple[list[int], Callable[[int], Awaitable[str]]]:
     """What was asked for, and a listing whose pages are too large above *most* items."""
-    asked: list[int] = []
+    requested: list[int] = []
 
     async def fetch(size: int) -> str:
-        asked.append(size)
+        requested.append(size)
         if size > most:
             raise ResponseTooLarge("too large")
         return f"{size} items"
 
-    return asked, fetch
+    return requested, fetch
 
 
-async def test_fewer_are_asked_for_where_a_page_is_too_large() -> None:
-    asked, fetch = answering_up_to(10)
+async def test_a_too_large_page_is_requested_in_smaller_pages() -> None:
+    requested, fetch = answering_up_to(10)
 
     page = await with_smaller_pages(fetch, 100)
 
     assert "6 items" == page
-    assert [100, 25, 6] == asked
+    assert [100, 25, 6] == requested
 
 
-async def test_a_page_that_fits_is_asked_for_once() -> None:
-    asked, fetch = answering_up_to(100)
+async def test_a_fitting_page_is_requested_once() -> None:
+    requested, fetch = answering_up_to(100)
 
     await with_smaller_pages(fetch, 100)
 
-    assert [100] == asked
+    assert [100] == requested
 
 
 async def test_one_item_that_is_too_large_is_an_error() -> None:
-    asked, fetch = answering_up_to(0)
+    requested, fetch = answering_up_to(0)
 
     with pytest.raises(ResponseTooLarge):
         await with_smaller_pages(fetch, 5)
-    assert [5, 1] == asked
+    assert [5, 1] == requested

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
-from connector_gateway_client.answers import Response
 from connector_gateway_client.calls import RequestSpec, parse_response, retry_delay
 from connector_gateway_client.errors import OutcomeUnknown
-from connector_gateway_client.refusals import ConnectionFailed, GatewayError, InvalidResponse
+from connector_gateway_client.exceptions import ConnectionFailed, GatewayError, InvalidResponse
+from connector_gateway_client.responses import Response
 
 Now = Callable[[], float]
 
@@ -43,7 +43,7 @@ def _decode(call: RequestSpec, response: httpx.Response) -> Response[Any]:
 
 def _to_error(error: httpx.RequestError, url: httpx.URL) -> GatewayError:
     if isinstance(error, httpx.DecodingError):
-        return InvalidResponse("What came is compressed in a way that cannot be read.")
+        return InvalidResponse("The response is compressed and cannot be decompressed.")
     reason = str(error).rstrip(".") or type(error).__name__
     return ConnectionFailed(f"No answer came from {str(url).rstrip('/')}: {reason}.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
     from connector_gateway_client.calls import RequestSpec
-    from connector_gateway_client.sending import AsyncTransport, SyncTransport
+    from connector_gateway_client.transport import AsyncTransport, SyncTransport
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What the service takes and answers, as JSON has it. Generated from the declarations; do not edit.
+"""The request and response bodies of the service, as JSON. Generated from the declarations; do not edit.
 
 It repeats the connectors' models on purpose: the package is installed without the service.
 """

@@ -20,7 +20,7 @@ class GatewayError(Exception):
         message: str,
         *,
         status: int | None = None,
-        told_code: str = "",
+        service_code: str = "",
         remedy: str = "",
         details: Sequence[Mapping[str, Any]] = (),
         run_id: str | None = None,
@@ -31,7 +31,7 @@ class GatewayError(Exception):
         self.status = status
         """The HTTP status. None if there was no response."""
 
-        self.service_code = told_code or self.code
+        self.service_code = service_code or self.code
         """The error code as sent, even if this release of the client does not know it."""
 
         self.remedy = remedy
