@@ -1,4 +1,4 @@
-"""Calls to the crm stand-in at the dated paths."""
+"""An HTTP client of the HubSpot emulator, for the dated paths."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ BEGAN = 1_780_000_000.0
 
 @dataclass
 class Api:
-    """A caller with the seeded token, and the hand on the control routes."""
+    """A client with the default token and access to the control routes."""
 
     base: str
     control_base: str
@@ -34,14 +34,14 @@ class Api:
     def knobs(self, **knobs: Any) -> None:
         self.control("crm/knobs", **knobs)
 
-    def act(self, **action: Any) -> Any:
+    def perform(self, **action: Any) -> Any:
         return self.control("crm/act", **action)
 
     def example(self, name: str) -> Any:
         return self.emulator.examples()[name]
 
-    def make(self, kind: str, associations: Any = None, **properties: Any) -> str:
-        """The id of a new record."""
+    def create(self, kind: str, associations: Any = None, **properties: Any) -> str:
+        """Create a record and return its id."""
         body = {"properties": properties, "associations": associations or []}
         answer = self("POST", f"{OBJECTS}/{kind}", body)
         assert 201 == answer.status_code, answer.text
@@ -71,8 +71,8 @@ def codes(answer: requests.Response) -> list[str]:
 
 
 def consent(crm: Api, **more: str) -> dict[str, list[str]]:
-    """What the consent page sends back."""
-    asked = {
+    """Return the query parameters of the consent redirect."""
+    params = {
         "client_id": crm.emulator.knobs["client_id"],
         "redirect_uri": "http://localhost/callback?x=1",
         "scope": "oauth crm.objects.contacts.read",
@@ -80,7 +80,7 @@ def consent(crm: Api, **more: str) -> dict[str, list[str]]:
         "state": "s1",
         **more,
     }
-    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=60)
+    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=params, allow_redirects=False, timeout=60)
     assert 302 == answer.status_code, answer.text
     return parse_qs(urlsplit(answer.headers["Location"]).query)
 

@@ -1,4 +1,4 @@
-"""Who may call the crm stand-in."""
+"""Authentication and scopes of the HubSpot emulator."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from sandbox.tests.crm.portal import OBJECTS, Api
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic cGF0"}])
-def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str]) -> None:
+def test_call_without_a_valid_token_is_rejected(crm: Api, header: dict[str, str]) -> None:
     answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=60)
 
     assert 401 == answer.status_code
@@ -25,7 +25,7 @@ def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str
         ("GET", "/crm/pipelines/2026-09/deals", "oauth", "crm.objects.contacts.read"),
     ],
 )
-def test_a_missing_scope_is_named(crm: Api, method: str, path: str, granted: str, needed: str) -> None:
+def test_error_names_the_missing_scope(crm: Api, method: str, path: str, granted: str, needed: str) -> None:
     crm.knobs(scopes=[granted])
     answer = crm(method, path, {} if method == "POST" else None)
 
