@@ -29,7 +29,7 @@ def invite(request: ApiRequest) -> dict[str, Any]:
     if len(users) > MOST_INVITED:
         raise SlackError("too_many_users")
     for user in users:
-        _refuse_guest(request, channel, user)
+        _check_invitable(request, channel, user)
     for user in users:
         request.workspace.join(channel, user, inviter=request.workspace.team.bot_user_id)
     return _describe(request, channel)
@@ -122,7 +122,7 @@ def _own(request: ApiRequest) -> Channel:
     return channel
 
 
-def _refuse_guest(request: ApiRequest, channel: Channel, user: str) -> None:
+def _check_invitable(request: ApiRequest, channel: Channel, user: str) -> None:
     if user not in request.workspace.users:
         raise SlackError("user_not_found")
     if user == request.workspace.team.bot_user_id:

@@ -79,8 +79,8 @@ def _reacted_to(request: ApiRequest, user: str) -> Iterator[tuple[Channel, Messa
 
 
 def _describe(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
-    return {"type": "message", "channel": channel.id, "message": shown}
+    described = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
+    return {"type": "message", "channel": channel.id, "message": described}
 
 
 def item(request: ApiRequest) -> tuple[Channel, Message]:

@@ -82,7 +82,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
             results.append({"from": {"id": identifier}, "to": rows, **paging})
         else:
             # The absence of associations is reported as an error of that input.
-            errors.append(_none_found(kind, target, identifier))
+            errors.append(_no_associations(kind, target, identifier))
     return batch_response(portal.now, results, errors)
 
 
@@ -193,8 +193,8 @@ def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, A
     """Return both directions of a new unlabelled association."""
     if portal.edges.types.unlabelled(source.kind.plural, target.kind.plural) is None:
         raise _no_type("default", source.kind, target.kind)
-    there = portal.associate(source, target)
-    return [_direction(source, target, there), _direction(target, source, portal.edges.types.inverse(there))]
+    forward = portal.associate(source, target)
+    return [_direction(source, target, forward), _direction(target, source, portal.edges.types.inverse(forward))]
 
 
 def _direction(source: Record, target: Record, kind: AssociationType) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _rows(
     return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
 
 
-def _none_found(source: Kind, target: Kind, identifier: str) -> ApiError:
+def _no_associations(source: Kind, target: Kind, identifier: str) -> ApiError:
     return ApiError(
         404,
         "OBJECT_NOT_FOUND",

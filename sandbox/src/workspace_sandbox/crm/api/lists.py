@@ -29,7 +29,7 @@ async def create_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"processingType must be one of: [{', '.join(PROCESSING)}], received {processing}")
     if (branch is None) == (processing == "DYNAMIC") or (branch is not None and processing == "MANUAL"):
         raise invalid(f"A list of the type {processing} cannot have such a filterBranch")
-    _refuse_taken(portal, kind.type_id, raw["name"])
+    _check_name_unused(portal, kind.type_id, raw["name"])
     number = max(portal.lists, default=FIRST_ID - 1) + 1
     created = ObjectList(number, raw["name"], kind, processing, branch, portal.account.user_id, portal.now, portal.now)
     if branch is not None:
@@ -89,7 +89,7 @@ async def rename_list(portal: Portal, request: web.Request) -> web.Response:
     match, name = find(portal, request), request.query.get("listName", "")
     if not name:
         raise invalid("listName is required")
-    _refuse_taken(portal, match.kind.type_id, name)
+    _check_name_unused(portal, match.kind.type_id, name)
     match.name, match.updated, match.version = name, portal.now, match.version + 1
     return web.json_response(
         {"updatedList": _describe(portal, match, with_filters=read_flag(request, "includeFilters"))}
@@ -132,7 +132,7 @@ def missing_list(named: str) -> ApiError:
     return ApiError(404, "OBJECT_NOT_FOUND", f"List does not exist with ID {named}.")
 
 
-def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:
+def _check_name_unused(portal: Portal, type_id: str, name: str) -> None:
     taken = ((one.kind.type_id, one.name) for one in portal.lists.values() if one.deleted is None)
     if (type_id, name) in taken:
         raise invalid(f"A list named '{name}' already exists", subCategory="ILS.DUPLICATE_LIST_NAMES")

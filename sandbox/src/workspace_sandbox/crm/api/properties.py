@@ -102,8 +102,10 @@ def _named(
 ) -> tuple[list[Definition], list[str]]:
     names = [str(one.get("name")) for one in items]
     definitions = portal.definitions[kind.plural]
-    there = [name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived]
-    return [definitions[name] for name in there], [name for name in names if name not in there]
+    existing = [
+        name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived
+    ]
+    return [definitions[name] for name in existing], [name for name in names if name not in existing]
 
 
 def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:

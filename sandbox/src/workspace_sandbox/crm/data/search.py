@@ -11,7 +11,7 @@ from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.data.definitions import Definition
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.values import milliseconds
-from workspace_sandbox.crm.wire import PropertyFault, invalid, invalid_search, malformed, unknown_property
+from workspace_sandbox.crm.wire import PropertyViolation, invalid, invalid_search, malformed, unknown_property
 from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.errors import require
 
@@ -157,7 +157,7 @@ def _key(definitions: Mapping[str, Definition], name: str) -> Key:
         try:
             return KEYS.get(definition.type, str.lower)(text)
         except ValueError:
-            error = PropertyFault(name, "INVALID_LONG", f"{text} was not a valid long.")
+            error = PropertyViolation(name, "INVALID_LONG", f"{text} was not a valid long.")
             raise invalid_search(error) from None
 
     return key
@@ -249,8 +249,8 @@ def _matches(words: set[str], pattern: str) -> bool:
 def _has_words(record: Record, words: tuple[str, ...], searched: tuple[str, ...]) -> bool:
     if not words:
         return True
-    there = {token for name in searched for token in tokens(record.properties.get(name) or "")}
-    return all(any(token.startswith(word) for token in there) for word in words)
+    present = {token for name in searched for token in tokens(record.properties.get(name) or "")}
+    return all(any(token.startswith(word) for token in present) for word in words)
 
 
 def _needed(condition: Filter, value: str | None) -> str:
