@@ -44,9 +44,9 @@ class ChatClient:
         return str(self("chat.postMessage", channel=channel, text=text, **arguments)["ts"])
 
     def control(self, what: str, **body: Any) -> Any:
-        answer = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+        response = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=60)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
     def perform(self, action: str, **fields: Any) -> dict[str, Any]:
         return dict(self.control("act", action=action, **fields))
@@ -57,9 +57,9 @@ class ChatClient:
     def pages(self, method: str, key: str, **arguments: Any) -> list[list[dict[str, Any]]]:
         pages, cursor = [], ""
         while True:
-            answer = self(method, cursor=cursor, **arguments)
-            pages.append(answer[key])
-            cursor = answer.get("response_metadata", {}).get("next_cursor", "")
+            response = self(method, cursor=cursor, **arguments)
+            pages.append(response[key])
+            cursor = response.get("response_metadata", {}).get("next_cursor", "")
             if not cursor:
                 return pages
 
@@ -74,5 +74,5 @@ def consent(chat: ChatClient, **query: str) -> requests.Response:
     return requests.get(f"{chat.address}/oauth/v2/authorize", params=params, allow_redirects=False, timeout=60)
 
 
-def authorization_code(answer: requests.Response) -> str:
-    return parse_qs(urlsplit(answer.headers["Location"]).query)["code"][0]
+def authorization_code(response: requests.Response) -> str:
+    return parse_qs(urlsplit(response.headers["Location"]).query)["code"][0]

@@ -15,8 +15,8 @@ from workspace_sandbox.chat import ChatEmulator
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with run_emulators(chat=ChatEmulator) as started:
-        yield started
+    with run_emulators(chat=ChatEmulator) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,6 @@ def clock(sandbox: Sandbox, chat: ChatClient) -> Iterator[ManualClock]:
 
 @pytest.fixture
 def inbox(chat: ChatClient) -> Iterator[Inbox]:
-    with run_receiver() as listening:
-        chat.control("knobs", events_url=listening.address)
-        yield listening
+    with run_receiver() as receiver:
+        chat.control("knobs", events_url=receiver.address)
+        yield receiver

@@ -33,11 +33,11 @@ def test_missing_scope_is_reported_with_the_granted_scopes(chat: ChatClient) -> 
 
 
 def test_scope_headers_are_sent_only_to_authenticated_callers(chat: ChatClient) -> None:
-    answer = chat.send("reactions.get")
+    response = chat.send("reactions.get")
     stranger = chat.with_token("xoxb-1").send("reactions.get")
 
-    assert SCOPES == answer.headers["x-oauth-scopes"]
-    assert "reactions:read" == answer.headers["x-accepted-oauth-scopes"]
+    assert SCOPES == response.headers["x-oauth-scopes"]
+    assert "reactions:read" == response.headers["x-accepted-oauth-scopes"]
     assert "x-oauth-scopes" not in stranger.headers
 
 
@@ -52,6 +52,6 @@ def test_revoking_the_token_removes_the_app(chat: ChatClient, method: str) -> No
 
 
 def test_uninstalling_requires_the_client_secret(chat: ChatClient) -> None:
-    answer = chat("apps.uninstall", client_id=access.CLIENT_ID, client_secret="guess")
+    response = chat("apps.uninstall", client_id=access.CLIENT_ID, client_secret="guess")
 
-    assert "bad_client_secret" == answer["error"]
+    assert "bad_client_secret" == response["error"]

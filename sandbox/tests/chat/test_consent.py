@@ -39,9 +39,9 @@ def test_consent_page_returns_the_decision_to_the_callback(chat: ChatClient) -> 
     ],
 )
 def test_consent_page_rejects_invalid_requests(chat: ChatClient, query: dict[str, str], error: str) -> None:
-    answer = consent(chat, auto_approve="1", **query)
+    response = consent(chat, auto_approve="1", **query)
 
-    assert (200, True) == (answer.status_code, error in answer.text)
+    assert (200, True) == (response.status_code, error in response.text)
 
 
 @pytest.mark.parametrize("basic", [True, False], ids=["basic", "form"])
@@ -98,9 +98,9 @@ def test_code_is_bound_to_its_redirect_path(chat: ChatClient) -> None:
     chat.control("knobs", redirect_uris=["https://gateway.test/back"])
     below = {"redirect_uri": "https://gateway.test/back/1"}
     code = authorization_code(consent(chat, auto_approve="1", **below))
-    beside = consent(chat, auto_approve="1", redirect_uri="https://gateway.test/backwards")
+    sibling = consent(chat, auto_approve="1", redirect_uri="https://gateway.test/backwards")
 
-    assert "bad_redirect_uri" in beside.text
+    assert "bad_redirect_uri" in sibling.text
     assert "bad_redirect_uri" == exchange(chat, code=code, redirect_uri="https://gateway.test/back/2")["error"]
 
 
@@ -138,9 +138,9 @@ def test_third_rotating_token_revokes_the_oldest(chat: ChatClient) -> None:
     first = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))
     second = refresh(chat, first["refresh_token"])
     third = refresh(chat, second["refresh_token"])
-    answers = [chat.with_token(pair["access_token"])("auth.test") for pair in (first, second, third)]
+    responses = [chat.with_token(pair["access_token"])("auth.test") for pair in (first, second, third)]
 
-    assert ["token_revoked", None, None] == [answer.get("error") for answer in answers]
+    assert ["token_revoked", None, None] == [response.get("error") for response in responses]
 
 
 def test_revoking_a_rotating_token_leaves_others_valid(chat: ChatClient) -> None:

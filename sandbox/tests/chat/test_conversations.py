@@ -22,10 +22,10 @@ def test_lists_contain_the_channels_visible_to_the_bot(chat: ChatClient) -> None
 
 
 def test_an_im_has_a_user_and_no_name(chat: ChatClient) -> None:
-    left = chat("conversations.info", channel=DELETED_IM)["channel"]
+    im = chat("conversations.info", channel=DELETED_IM)["channel"]
 
-    assert ("U04NW000045", True) == (left["user"], left["is_user_deleted"])
-    assert not left.keys() & {"name", "is_private", "num_members", "is_member"}
+    assert ("U04NW000045", True) == (im["user"], im["is_user_deleted"])
+    assert not im.keys() & {"name", "is_private", "num_members", "is_member"}
 
 
 def test_lists_contain_only_public_channels_without_types(chat: ChatClient) -> None:

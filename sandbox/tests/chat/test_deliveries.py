@@ -12,7 +12,7 @@ from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
 
 
 def test_a_message_is_delivered_in_an_envelope(chat: ChatClient, inbox: Inbox) -> None:
-    said = chat.perform("message", channel_id=GENERAL, text="deploy now", user="U04NW000007")
+    posted = chat.perform("message", channel_id=GENERAL, text="deploy now", user="U04NW000007")
     envelope = inbox.next()
 
     event = envelope["event"]
@@ -23,7 +23,7 @@ def test_a_message_is_delivered_in_an_envelope(chat: ChatClient, inbox: Inbox) -
     )
     assert envelope["event_id"].startswith("Ev")
     assert "U05RELAYBOT" == envelope["authorizations"][0]["user_id"]
-    assert (said["ts"], said["ts"], "U04NW000007") == (event["ts"], event["event_ts"], event["user"])
+    assert (posted["ts"], posted["ts"], "U04NW000007") == (event["ts"], event["event_ts"], event["user"])
     assert (
         "message",
         GENERAL,
@@ -155,18 +155,20 @@ def test_excess_events_are_replaced_by_a_rate_limit_event(chat: ChatClient, inbo
     assert ("app_rate_limited", "T04NW2K7QLM", False) == (limited["type"], limited["team_id"], "event" in limited)
 
 
-@pytest.mark.parametrize(("answer", "reason"), [((200, {}, b"repeat"), None), ((200, {}, b"ok"), "challenge_mismatch")])
+@pytest.mark.parametrize(
+    ("response", "reason"), [((200, {}, b"repeat"), None), ((200, {}, b"ok"), "challenge_mismatch")]
+)
 def test_events_url_is_verified_by_echoing_the_challenge(
-    chat: ChatClient, inbox: Inbox, answer: Answer, reason: str | None
+    chat: ChatClient, inbox: Inbox, response: Answer, reason: str | None
 ) -> None:
-    inbox.answers.append(answer)
+    inbox.answers.append(response)
     challenge = chat.perform("verify_url")["challenge"]
-    asked = inbox.next()
+    request = inbox.next()
     chat.perform("message", channel_id=GENERAL, text="x")
     inbox.take()
     first = next(d for d in chat.perform("deliveries")["deliveries"] if d["type"] == "url_verification")
 
-    assert ("url_verification", challenge) == (asked["type"], asked["challenge"])
+    assert ("url_verification", challenge) == (request["type"], request["challenge"])
     assert (200, reason) == (first["status"], first["reason"])
 
 

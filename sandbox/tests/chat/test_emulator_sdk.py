@@ -1,4 +1,4 @@
-"""The chat stand-in, tested with the vendor's libraries."""
+"""The Slack emulator, tested with the vendor's libraries."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ def test_sdk_manages_a_channel_until_it_leaves(client: WebClient, emulator: Chat
         ts = client.chat_meMessage(channel=channel, text="waves")["ts"]
         client.conversations_mark(channel=channel, ts=ts)
         read = client.conversations_info(channel=channel)["channel"]["last_read"]
-        said = client.conversations_history(channel=channel)["messages"]
+        history = client.conversations_history(channel=channel)["messages"]
         client.conversations_leave(channel=channel)
         events = [json.loads(inbox.take()[1])["event"] for _ in range(18)]
 
@@ -145,7 +145,7 @@ def test_sdk_manages_a_channel_until_it_leaves(client: WebClient, emulator: Chat
         read,
     )
     assert ["me_message", "channel_unarchive", "channel_archive", "channel_purpose", "channel_topic"] == [
-        one["subtype"] for one in said[:5]
+        one["subtype"] for one in history[:5]
     ]
 
 
@@ -192,14 +192,14 @@ def test_sdk_schedules_messages(client: WebClient, emulator: ChatEmulator, sandb
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         sandbox.clock.set(soon + 1)
-        heard = json.loads(inbox.take()[1])["event"]["text"]
+        delivered = json.loads(inbox.take()[1])["event"]["text"]
         sandbox.clock.release()
     (posted, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
 
     assert [(scheduled["scheduled_message_id"], soon, "later")] == [
         (one["id"], one["post_at"], one["text"]) for one in waiting
     ]
-    assert ("later", "later", "U05RELAYBOT") == (heard, posted["text"], posted["user"])
+    assert ("later", "later", "U05RELAYBOT") == (delivered, posted["text"], posted["user"])
 
 
 def test_sdk_pins_messages_and_looks_up_users(client: WebClient, emulator: ChatEmulator) -> None:
@@ -232,11 +232,11 @@ def test_sdk_pins_messages_and_looks_up_users(client: WebClient, emulator: ChatE
 
 
 def test_sdk_receives_rate_limit_errors(client: WebClient) -> None:
-    answers = [client.users_list(limit=1)["ok"] for _ in range(20)]
+    responses = [client.users_list(limit=1)["ok"] for _ in range(20)]
     with pytest.raises(SlackApiError) as caught:
         client.users_list(limit=1)
 
-    assert answers == [True] * 20
+    assert responses == [True] * 20
     assert (429, "ratelimited") == (caught.value.response.status_code, caught.value.response["error"])
     assert 0 < int(caught.value.response.headers["Retry-After"]) <= 60
 
@@ -286,7 +286,7 @@ def test_sdk_installs_the_app_and_rotates_tokens(client: WebClient, emulator: Ch
 
 
 async def test_async_sdk_makes_the_same_calls(async_client: AsyncWebClient) -> None:
-    who = await async_client.auth_test()
+    identity = await async_client.auth_test()
     posted = await async_client.chat_postMessage(channel=GENERAL, text="x")
     edited = await async_client.chat_update(channel=GENERAL, ts=posted["ts"], text="y")
     listed = await async_client.conversations_list(types="public_channel,private_channel", limit=20)
@@ -295,7 +295,7 @@ async def test_async_sdk_makes_the_same_calls(async_client: AsyncWebClient) -> N
     with pytest.raises(SlackApiError, match="channel_not_found"):
         await async_client.conversations_info(channel="C04FOREIGN1")
 
-    assert ("U05RELAYBOT", "y", 20, 3) == (who["user_id"], edited["text"], len(listed["channels"]), len(pages))
+    assert ("U05RELAYBOT", "y", 20, 3) == (identity["user_id"], edited["text"], len(listed["channels"]), len(pages))
 
 
 @pytest.mark.parametrize("ahead", [0, 3600])
@@ -314,25 +314,25 @@ def test_delivery_signatures_are_valid_even_with_the_clock_ahead(
     assert not verifier.is_valid_request(body + b" ", headers)
 
 
-def bolted(delivery: tuple[dict[str, str], bytes]) -> BoltRequest:
+def bolt_request(delivery: tuple[dict[str, str], bytes]) -> BoltRequest:
     headers: dict[str, str | Sequence[str]] = {**delivery[0]}
     return BoltRequest(body=delivery[1].decode(), headers=headers)
 
 
 def test_bolt_accepts_the_handshake_and_events(client: WebClient, emulator: ChatEmulator) -> None:
-    heard: list[str] = []
+    received: list[str] = []
     secret = emulator.credentials()["signing_secret"]
     app = App(signing_secret=secret, client=client, process_before_response=True)
-    app.event("message")(lambda event: heard.append(event["text"]))
-    app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
+    app.event("message")(lambda event: received.append(event["text"]))
+    app.event("app_mention")(lambda event: received.append(f"to us: {event['text']}"))
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         emulator.perform({"action": "verify_url"})
         handshake = inbox.take()
         emulator.perform({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
         deliveries = [handshake, inbox.take(), inbox.take()]
-    answers = [app.dispatch(bolted(delivery)) for delivery in deliveries]
+    responses = [app.dispatch(bolt_request(delivery)) for delivery in deliveries]
 
-    assert [200, 200, 200] == [answer.status for answer in answers]
-    assert ["<@U05RELAYBOT> deploy", "to us: <@U05RELAYBOT> deploy"] == sorted(heard)
-    assert "challenge" in answers[0].body
+    assert [200, 200, 200] == [response.status for response in responses]
+    assert ["<@U05RELAYBOT> deploy", "to us: <@U05RELAYBOT> deploy"] == sorted(received)
+    assert "challenge" in responses[0].body

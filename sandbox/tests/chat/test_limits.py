@@ -9,15 +9,15 @@ from workspace_sandbox.chat import ChatEmulator
 
 
 def test_each_method_has_its_own_rate_limit(chat: ChatClient, clock: ManualClock) -> None:
-    answers = [chat.send("users.list", data={"limit": 1}) for _ in range(21)]
+    responses = [chat.send("users.list", data={"limit": 1}) for _ in range(21)]
     other = chat("auth.test")
     clock.at += 59.5
     waiting = chat.send("users.list")
     clock.at += 0.5
     after = chat.send("users.list")
 
-    assert [answer.status_code for answer in answers] == [200] * 20 + [429]
-    assert ("60", {"ok": False, "error": "ratelimited"}) == (answers[-1].headers["Retry-After"], answers[-1].json())
+    assert [response.status_code for response in responses] == [200] * 20 + [429]
+    assert ("60", {"ok": False, "error": "ratelimited"}) == (responses[-1].headers["Retry-After"], responses[-1].json())
     assert ("1", True, 200) == (waiting.headers["Retry-After"], other["ok"], after.status_code)
 
 
@@ -46,7 +46,7 @@ def test_posts_per_channel_are_limited_after_a_burst(chat: ChatClient, clock: Ma
     clock.at += 1
     after = [chat.send("chat.postMessage", data={"channel": GENERAL, "text": "x"}).status_code for _ in range(2)]
 
-    assert [answer.status_code for answer in burst] == [200] * 5 + [429]
+    assert [response.status_code for response in burst] == [200] * 5 + [429]
     assert ("1", "rate_limited") == (burst[-1].headers["Retry-After"], burst[-1].json()["error"])
     assert (True, [200, 429]) == (elsewhere["ok"], after)
 

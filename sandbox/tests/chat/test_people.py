@@ -35,9 +35,9 @@ def test_a_reaction_is_added_once_per_user(chat: ChatClient) -> None:
 def test_a_reaction_is_removed_once(chat: ChatClient) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000100.000100", "name": "rocket"}
     chat("reactions.add", **item)
-    answers = [chat("reactions.remove", **item) for _ in range(2)]
+    responses = [chat("reactions.remove", **item) for _ in range(2)]
 
-    assert [{"ok": True}, {"ok": False, "error": "no_reaction"}] == answers
+    assert [{"ok": True}, {"ok": False, "error": "no_reaction"}] == responses
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_reactions_per_user_and_message_are_limited(chat: ChatClient) -> None:
     chat.control("knobs", limits=False)
     item = {"channel": GENERAL, "timestamp": "1759000100.000100"}
     names = [f"clock{hour}{half}" for half in ("", "30") for hour in range(1, 13)]
-    answers = [chat("reactions.add", name=name, **item) for name in names]
+    responses = [chat("reactions.add", name=name, **item) for name in names]
 
-    assert [answer["ok"] for answer in answers[:-1]] == [True] * 23
-    assert "too_many_reactions" == answers[-1]["error"]
+    assert [response["ok"] for response in responses[:-1]] == [True] * 23
+    assert "too_many_reactions" == responses[-1]["error"]
 
 
 def test_custom_emoji_are_listed(chat: ChatClient) -> None:

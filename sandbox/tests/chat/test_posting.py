@@ -11,17 +11,17 @@ from workspace_sandbox.chat.api.messages import escape
 
 
 def test_post_returns_the_created_message(chat: ChatClient) -> None:
-    answer = chat("chat.postMessage", channel=GENERAL, text="deploy *ok* ✅")
+    response = chat("chat.postMessage", channel=GENERAL, text="deploy *ok* ✅")
 
-    message = answer["message"]
+    message = response["message"]
     assert "U05RELAYBOT" == message.pop("bot_profile")["user_id"]
-    assert answer == {
+    assert response == {
         "ok": True,
         "channel": GENERAL,
-        "ts": answer["ts"],
+        "ts": response["ts"],
         "message": {
             "type": "message",
-            "ts": answer["ts"],
+            "ts": response["ts"],
             "text": "deploy *ok* ✅",
             "team": "T04NW2K7QLM",
             "user": "U05RELAYBOT",
@@ -109,18 +109,18 @@ def test_invalid_posts_are_rejected(chat: ChatClient, content: dict[str, str], e
 
 
 def test_longest_allowed_post_is_stored_complete(chat: ChatClient) -> None:
-    answer = chat("chat.postMessage", channel=GENERAL, text="ü" * 40_000)
+    response = chat("chat.postMessage", channel=GENERAL, text="ü" * 40_000)
 
-    assert 40_000 == len(answer["message"]["text"])
+    assert 40_000 == len(response["message"]["text"])
 
 
 def test_long_posts_can_be_split_as_in_the_old_api(chat: ChatClient) -> None:
     chat.control("knobs", long_text="split")
-    answer = chat("chat.postMessage", channel=GENERAL, text="a" * 4_000 + "b")
+    response = chat("chat.postMessage", channel=GENERAL, text="a" * 4_000 + "b")
     newest = chat("conversations.history", channel=GENERAL, limit=2)["messages"]
 
     assert [message["text"] for message in newest] == ["b", "a" * 4_000]
-    assert answer["ts"] == newest[1]["ts"]
+    assert response["ts"] == newest[1]["ts"]
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_reply_is_listed_in_its_thread_but_not_in_the_history(chat: ChatClient) 
 def test_a_reply_to_a_reply_joins_the_same_thread(chat: ChatClient) -> None:
     root = chat.post("root")
     reply = chat.post("one", thread_ts=root)
-    answer = chat("chat.postMessage", channel=GENERAL, text="two", thread_ts=reply)
+    response = chat("chat.postMessage", channel=GENERAL, text="two", thread_ts=reply)
 
-    assert root == answer["message"]["thread_ts"]
+    assert root == response["message"]["thread_ts"]
 
 
 def test_reply_to_a_reply_can_be_hidden_with_the_stray_knob(chat: ChatClient) -> None:
@@ -237,11 +237,11 @@ def test_permalinks_of_unknown_messages_are_rejected(chat: ChatClient, channel: 
 def test_edit_records_its_user_and_time(chat: ChatClient, clock: ManualClock) -> None:
     ts = chat.post("before", blocks='[{"type": "divider"}]', attachments='[{"text": "kept"}]')
     clock.at += 54.5
-    answer = chat("chat.update", channel=GENERAL, ts=ts, text="after")
+    response = chat("chat.update", channel=GENERAL, ts=ts, text="after")
 
-    assert {"user": "U05RELAYBOT", "ts": "1790000054.000000"} == answer["message"]["edited"]
-    assert ("after", "after", False) == (answer["text"], answer["message"]["text"], "blocks" in answer["message"])
-    assert [{"id": 1, "text": "kept"}] == answer["message"]["attachments"]
+    assert {"user": "U05RELAYBOT", "ts": "1790000054.000000"} == response["message"]["edited"]
+    assert ("after", "after", False) == (response["text"], response["message"]["text"], "blocks" in response["message"])
+    assert [{"id": 1, "text": "kept"}] == response["message"]["attachments"]
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_edits_in_archived_channels_or_after_the_edit_window_are_rejected(chat: 
 def test_bot_can_delete_its_own_messages(chat: ChatClient) -> None:
     alone, root = chat.post("alone"), chat.post("root")
     chat.post("reply", thread_ts=root)
-    answers = [chat("chat.delete", channel=GENERAL, ts=ts) for ts in (alone, root, "1759000200.000200", alone)]
+    responses = [chat("chat.delete", channel=GENERAL, ts=ts) for ts in (alone, root, "1759000200.000200", alone)]
     newest = chat("conversations.history", channel=GENERAL, limit=1)["messages"][0]
 
-    assert [{"ok": True, "channel": GENERAL, "ts": alone}, True] == [answers[0], answers[1]["ok"]]
-    assert ["cant_delete_message", "message_not_found"] == [answer["error"] for answer in answers[2:]]
+    assert [{"ok": True, "channel": GENERAL, "ts": alone}, True] == [responses[0], responses[1]["ok"]]
+    assert ["cant_delete_message", "message_not_found"] == [response["error"] for response in responses[2:]]
     assert (root, "tombstone") == (newest["ts"], newest["subtype"])

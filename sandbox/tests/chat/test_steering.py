@@ -50,7 +50,7 @@ def test_default_data_contains_a_workspace_with_history(chat: ChatClient) -> Non
 
 
 def test_user_actions_post_invite_and_archive(chat: ChatClient) -> None:
-    said = chat.perform("message", channel_id="C04FOREIGN1", text="a < b")
+    posted = chat.perform("message", channel_id="C04FOREIGN1", text="a < b")
     chat.perform("invite", channel_id="C04FOREIGN1")
     newest = chat("conversations.history", channel="C04FOREIGN1", limit=2)["messages"]
     chat.perform("archive", channel_id="C04FOREIGN1")
@@ -63,7 +63,7 @@ def test_user_actions_post_invite_and_archive(chat: ChatClient) -> None:
         (newest[0].get("subtype"), None),
         (newest[1].get("subtype"), newest[1]["text"]),
     ]
-    assert (said["ts"], "is_archived", "channel_not_found") == (newest[1]["ts"], archived["error"], kicked["error"])
+    assert (posted["ts"], "is_archived", "channel_not_found") == (newest[1]["ts"], archived["error"], kicked["error"])
 
 
 def test_user_actions_create_and_rename_channels(chat: ChatClient) -> None:

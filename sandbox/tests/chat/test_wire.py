@@ -19,9 +19,9 @@ from sandbox.tests.chat.client import GENERAL, ChatClient
     ids=["form", "json", "multipart", "query"],
 )
 def test_arguments_are_accepted_in_every_encoding(chat: ChatClient, options: dict[str, Any]) -> None:
-    answer = chat.send("conversations.info", **options)
+    response = chat.send("conversations.info", **options)
 
-    assert (200, "general") == (answer.status_code, answer.json()["channel"]["name"])
+    assert (200, "general") == (response.status_code, response.json()["channel"]["name"])
 
 
 def test_token_is_accepted_in_a_form_but_not_in_json_or_query(chat: ChatClient) -> None:
@@ -35,7 +35,7 @@ def test_token_is_accepted_in_a_form_but_not_in_json_or_query(chat: ChatClient) 
 
 
 def test_empty_json_body_means_no_arguments(chat: ChatClient) -> None:
-    answer = chat.send("auth.test", headers={"Content-Type": "application/json;charset=utf-8"}).json()
+    response = chat.send("auth.test", headers={"Content-Type": "application/json;charset=utf-8"}).json()
 
     assert {
         "ok": True,
@@ -46,7 +46,7 @@ def test_empty_json_body_means_no_arguments(chat: ChatClient) -> None:
         "user_id": "U05RELAYBOT",
         "bot_id": "B05RELAY9KD",
         "is_enterprise_install": False,
-    } == answer
+    } == response
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_empty_json_body_means_no_arguments(chat: ChatClient) -> None:
     ],
 )
 def test_malformed_body_is_rejected(chat: ChatClient, kind: str, body: bytes, error: str) -> None:
-    answer = chat.send("auth.test", data=body, headers={"Content-Type": kind})
+    response = chat.send("auth.test", data=body, headers={"Content-Type": kind})
 
-    assert (200, False, error) == (answer.status_code, answer.json()["ok"], answer.json()["error"])
+    assert (200, False, error) == (response.status_code, response.json()["ok"], response.json()["error"])
 
 
 def test_body_without_a_content_type_is_rejected(chat: ChatClient) -> None:
-    answer = chat.send("auth.test", data=b"channel=C1").json()
+    response = chat.send("auth.test", data=b"channel=C1").json()
 
-    assert {"ok": False, "error": "missing_post_type"} == answer
+    assert {"ok": False, "error": "missing_post_type"} == response
 
 
 def test_json_without_a_charset_gets_a_warning(chat: ChatClient) -> None:
-    answer = chat.send("conversations.info", json={"channel": GENERAL}).json()
+    response = chat.send("conversations.info", json={"channel": GENERAL}).json()
 
-    assert ["missing_charset", ["missing_charset"]] == [answer["warning"], answer["response_metadata"]["warnings"]]
+    assert ["missing_charset", ["missing_charset"]] == [response["warning"], response["response_metadata"]["warnings"]]
 
 
 def test_missing_or_non_string_argument_is_named(chat: ChatClient) -> None:
@@ -105,6 +105,6 @@ def test_unknown_methods_and_paths_get_the_vendors_errors(chat: ChatClient) -> N
 def test_internal_error_has_the_vendors_shape(chat: ChatClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat.sandbox.emulators["chat"], "limits", None)
 
-    answer = chat.send("auth.test")
+    response = chat.send("auth.test")
 
-    assert (500, {"ok": False, "error": "internal_error"}) == (answer.status_code, answer.json())
+    assert (500, {"ok": False, "error": "internal_error"}) == (response.status_code, response.json())

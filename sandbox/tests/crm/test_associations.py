@@ -10,18 +10,18 @@ from sandbox.tests.crm.portal import LINKS, OBJECTS, Api, codes
     [f"{LINKS}/deals/contacts/batch/create", f"{LINKS}/deals/contacts/batch/archive", f"{LINKS}/x/contacts/labels"],
 )
 def test_associations_of_the_wrong_shape_are_rejected(crm: Api, path: str) -> None:
-    answer = crm("GET" if path.endswith("labels") else "POST", path, {"inputs": [{"from": "1", "to": []}]})
+    response = crm("GET" if path.endswith("labels") else "POST", path, {"inputs": [{"from": "1", "to": []}]})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
 def test_unrelated_object_types_cannot_be_associated(crm: Api) -> None:
     note, contact = crm.create("notes", hs_timestamp=1), crm.example("contact_id")
     other = crm.create("contacts", firstname="x")
-    answer = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/contacts/{other}")
+    response = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/contacts/{other}")
     unknown = crm("GET", f"{OBJECTS}/notes/{note}?associations=planets")
 
-    assert (400, 400) == (answer.status_code, unknown.status_code)
+    assert (400, 400) == (response.status_code, unknown.status_code)
 
 
 def test_default_association_returns_both_directions_and_is_repeatable(crm: Api) -> None:
@@ -61,11 +61,11 @@ def test_typed_association_returns_labels_and_replaces_the_primary(crm: Api) -> 
     companies = [crm.create("companies", name=name) for name in "ab"]
     crm("PUT", f"{OBJECTS}/deals/{deal}/associations/default/companies/{companies[0]}")
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 5}]
-    answer = crm("PUT", f"{OBJECTS}/deals/{deal}/associations/companies/{companies[1]}", spec)
+    response = crm("PUT", f"{OBJECTS}/deals/{deal}/associations/companies/{companies[1]}", spec)
     rows = crm("GET", f"{OBJECTS}/deals/{deal}/associations/companies").json()["results"]
 
-    assert 201 == answer.status_code
-    assert answer.json() == {
+    assert 201 == response.status_code
+    assert response.json() == {
         "fromObjectTypeId": "0-3",
         "fromObjectId": int(deal),
         "toObjectTypeId": "0-2",
@@ -93,9 +93,9 @@ def test_custom_label_can_be_set_listed_and_removed(crm: Api) -> None:
 def test_association_type_of_the_other_direction_is_rejected(crm: Api) -> None:
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]
     path = f"{OBJECTS}/contacts/{crm.example('contact_id')}/associations/companies/9001"
-    answers = [crm("PUT", path, body) for body in (spec, [], [{"associationTypeId": 1}])]
+    responses = [crm("PUT", path, body) for body in (spec, [], [{"associationTypeId": 1}])]
 
-    assert [400, 400, 400] == [answer.status_code for answer in answers]
+    assert [400, 400, 400] == [response.status_code for response in responses]
 
 
 def test_association_can_be_removed_and_requires_both_records(crm: Api) -> None:

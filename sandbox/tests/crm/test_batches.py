@@ -12,19 +12,19 @@ def test_upsert_with_an_invalid_input_writes_nothing(crm: Api) -> None:
         {"idProperty": "email", "id": "good@example.test", "properties": {}},
         {"idProperty": "email", "id": "bad", "properties": {}},
     ]
-    answer = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
+    response = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
     assert 404 == crm("GET", f"{OBJECTS}/contacts/good@example.test?idProperty=email").status_code
 
 
 def test_upsert_by_a_secondary_email_conflicts(crm: Api) -> None:
     contact = crm.create("contacts", email="main@example.test", hs_additional_emails="side@example.test")
     inputs = [{"idProperty": "email", "id": "side@example.test", "properties": {}}]
-    answer = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
+    response = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
 
-    assert 409 == answer.status_code
-    assert answer.json()["message"].endswith(f"Existing ID: {contact}")
+    assert 409 == response.status_code
+    assert response.json()["message"].endswith(f"Existing ID: {contact}")
 
 
 def test_batch_read_names_missing_records_in_a_207(crm: Api) -> None:
@@ -65,17 +65,17 @@ def test_batches_create_update_and_archive(crm: Api) -> None:
 
 def test_batch_with_a_duplicate_email_writes_nothing(crm: Api) -> None:
     inputs = [{"properties": {"email": "same@example.test"}}, {"properties": {"email": "SAME@example.test"}}]
-    answer = crm("POST", f"{OBJECTS}/contacts/batch/create", {"inputs": inputs})
+    response = crm("POST", f"{OBJECTS}/contacts/batch/create", {"inputs": inputs})
     repeated: list[Any] = [{"idProperty": "email", "id": mail, "properties": {}} for mail in ("s@e.test", "S@e.test")]
     upsert = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": repeated})
 
-    assert 409 == answer.status_code
+    assert 409 == response.status_code
     assert 400 == upsert.status_code
     assert 404 == crm("GET", f"{OBJECTS}/contacts/same@example.test?idProperty=email").status_code
 
 
 @pytest.mark.parametrize("count", [0, 101])
 def test_batch_accepts_one_to_a_hundred_inputs(crm: Api, count: int) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts/batch/read", {"inputs": [{"id": str(n)} for n in range(count)]})
+    response = crm("POST", f"{OBJECTS}/contacts/batch/read", {"inputs": [{"id": str(n)} for n in range(count)]})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code

@@ -17,19 +17,19 @@ def test_invalid_consent_request_returns_an_error_page(crm: Api, wrong: dict[str
 
 def test_code_is_exchanged_for_a_token_with_the_granted_scopes(crm: Api) -> None:
     sent_back = consent(crm)
-    answer = exchange(crm).json()
+    response = exchange(crm).json()
     contacts, deals = (
-        crm("GET", f"{OBJECTS}/{kind}", headers={"Authorization": f"Bearer {answer['access_token']}"})
+        crm("GET", f"{OBJECTS}/{kind}", headers={"Authorization": f"Bearer {response['access_token']}"})
         for kind in ("contacts", "deals")
     )
 
     assert ["s1"] == sent_back["state"]
     assert ["1"] == sent_back["x"]
-    assert len(answer["access_token"]) > 300
-    assert "bearer" == answer["token_type"]
-    assert 1800 == answer["expires_in"]
-    assert str(answer["hub_id"]) == crm.example("portal_id")
-    assert ["oauth", "crm.objects.contacts.read"] == answer["scopes"]
+    assert len(response["access_token"]) > 300
+    assert "bearer" == response["token_type"]
+    assert 1800 == response["expires_in"]
+    assert str(response["hub_id"]) == crm.example("portal_id")
+    assert ["oauth", "crm.objects.contacts.read"] == response["scopes"]
     assert (200, 403) == (contacts.status_code, deals.status_code)
 
 
@@ -42,7 +42,7 @@ def test_code_is_limited_to_one_use_its_lifetime_and_its_redirect(limited: Api, 
     clock.at += 301
     late = token(limited, **old)
 
-    assert [200, 400, 400, 400] == [answer.status_code for answer in (first, again, other, late)]
+    assert [200, 400, 400, 400] == [response.status_code for response in (first, again, other, late)]
     assert "BAD_AUTH_CODE" == again.json()["status"]
     assert "MISMATCH_REDIRECT_URI_AUTH_CODE" == other.json()["status"]
     assert "EXPIRED_AUTH_CODE" == late.json()["status"]
@@ -70,16 +70,16 @@ def test_token_expires_after_half_an_hour_and_is_refreshed(limited: Api, clock: 
 def test_uninstalled_app_cannot_refresh_tokens(crm: Api) -> None:
     granted = exchange(crm).json()
     crm.control("crm/revoke")
-    answer = token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"])
+    response = token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"])
     called = crm("GET", f"{OBJECTS}/contacts", headers={"Authorization": f"Bearer {granted['access_token']}"})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
     assert {
         "error": "invalid_grant",
         "error_description": "refresh token is invalid, expired or revoked",
         "status": "BAD_REFRESH_TOKEN",
         "message": "refresh token is invalid, expired or revoked",
-    } == answer.json()
+    } == response.json()
     assert 401 == called.status_code
 
 
@@ -120,10 +120,10 @@ def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
     ],
 )
 def test_invalid_token_requests_are_rejected(crm: Api, form: dict[str, str], status: str) -> None:
-    answer = token(crm, **form)
+    response = token(crm, **form)
 
-    assert 400 == answer.status_code
-    assert answer.json()["status"] == status
+    assert 400 == response.status_code
+    assert response.json()["status"] == status
 
 
 def test_only_the_oldest_token_route_reads_the_query(crm: Api) -> None:

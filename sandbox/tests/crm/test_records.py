@@ -9,10 +9,10 @@ from sandbox.tests.crm.portal import OBJECTS, Api, codes
 
 def test_created_contact_has_string_values_and_a_normalised_email(crm: Api) -> None:
     body = {"properties": {"email": "  Mixed.Case@Example.TEST ", "firstname": "Zoë", "annualrevenue": 1250.5}}
-    answer = crm("POST", f"{OBJECTS}/contacts", body)
+    response = crm("POST", f"{OBJECTS}/contacts", body)
 
-    assert 201 == answer.status_code
-    contact = answer.json()
+    assert 201 == response.status_code
+    contact = response.json()
     assert "mixed.case@example.test" == contact["properties"]["email"]
     assert "1250.5" == contact["properties"]["annualrevenue"]
     assert contact["properties"]["hs_object_id"] == contact["id"]
@@ -43,19 +43,19 @@ def test_properties_can_be_repeated_or_comma_separated(crm: Api) -> None:
 @pytest.mark.parametrize("written", ["ana%2Blight%40example.test", "ana%2Blight@example.test"])
 def test_contact_is_found_by_email_in_any_encoding(crm: Api, written: str) -> None:
     contact = crm.create("contacts", email="ana+light@example.test")
-    answer = crm("GET", f"{OBJECTS}/contacts/{written}?idProperty=email&properties=email")
+    response = crm("GET", f"{OBJECTS}/contacts/{written}?idProperty=email&properties=email")
 
-    assert 200 == answer.status_code
-    assert answer.json()["id"] == contact
+    assert 200 == response.status_code
+    assert response.json()["id"] == contact
 
 
 def test_duplicate_email_error_names_the_existing_id_in_its_message(crm: Api) -> None:
     email, contact = crm.example("email"), crm.example("contact_id")
-    answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
+    response = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
 
-    assert 409 == answer.status_code
-    assert answer.json()["message"] == f"Contact already exists. Existing ID: {contact}"
-    assert "CONFLICT" == answer.json()["category"]
+    assert 409 == response.status_code
+    assert response.json()["message"] == f"Contact already exists. Existing ID: {contact}"
+    assert "CONFLICT" == response.json()["category"]
 
 
 def test_secondary_email_of_another_contact_is_rejected(crm: Api) -> None:
@@ -72,30 +72,30 @@ def test_secondary_email_of_another_contact_is_rejected(crm: Api) -> None:
 
 def test_update_returns_the_sent_properties_and_empty_strings_clear_values(crm: Api) -> None:
     contact = crm.create("contacts", email="change@example.test", phone="1", firstname="A")
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"phone": "", "firstname": "B"}})
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"phone": "", "firstname": "B"}})
 
-    assert 200 == answer.status_code
-    assert answer.json()["properties"]["phone"] is None
-    assert "B" == answer.json()["properties"]["firstname"]
-    assert "email" not in answer.json()["properties"]
+    assert 200 == response.status_code
+    assert response.json()["properties"]["phone"] is None
+    assert "B" == response.json()["properties"]["firstname"]
+    assert "email" not in response.json()["properties"]
 
 
 def test_contact_can_be_updated_by_email(crm: Api) -> None:
     contact = crm.create("contacts", email="by.address@example.test")
-    answer = crm(
+    response = crm(
         "PATCH", f"{OBJECTS}/contacts/by.address@example.test?idProperty=email", {"properties": {"city": "Bergen"}}
     )
 
-    assert answer.json()["id"] == contact
+    assert response.json()["id"] == contact
     assert "Bergen" == crm.read("contacts", contact, "city")["city"]
 
 
 def test_update_to_a_duplicate_email_is_rejected_without_changes(crm: Api) -> None:
     contact = crm.create("contacts", email="mine@example.test")
     body = {"properties": {"email": crm.example("email"), "city": "Oslo"}}
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert 409 == answer.status_code
+    assert 409 == response.status_code
     assert crm.read("contacts", contact, "email", "city")["city"] is None
 
 
@@ -113,12 +113,12 @@ def test_archived_record_is_hidden_by_default_and_frees_its_email(crm: Api) -> N
 
 @pytest.mark.parametrize("identifier", ["999999999", "not-a-number", "²", "9" * 5000])
 def test_missing_record_error_has_its_id_in_the_context(crm: Api, identifier: str) -> None:
-    answer = crm("GET", f"{OBJECTS}/deals/{identifier}")
+    response = crm("GET", f"{OBJECTS}/deals/{identifier}")
 
-    assert 404 == answer.status_code
-    assert "Object not found.  objectId are usually numeric." == answer.json()["message"]
-    assert answer.json()["context"] == {"id": [identifier]}
-    assert "OBJECT_NOT_FOUND" == answer.json()["category"]
+    assert 404 == response.status_code
+    assert "Object not found.  objectId are usually numeric." == response.json()["message"]
+    assert response.json()["context"] == {"id": [identifier]}
+    assert "OBJECT_NOT_FOUND" == response.json()["category"]
 
 
 def test_list_pages_by_id(crm: Api) -> None:
@@ -133,17 +133,17 @@ def test_list_pages_by_id(crm: Api) -> None:
 
 @pytest.mark.parametrize("query", ["limit=101", "limit=0", "limit=many", "after=abc"])
 def test_invalid_list_pages_are_rejected(crm: Api, query: str) -> None:
-    answer = crm("GET", f"{OBJECTS}/contacts?{query}")
+    response = crm("GET", f"{OBJECTS}/contacts?{query}")
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
 def test_object_types_are_accepted_as_plural_singular_and_number(crm: Api) -> None:
     deal = crm.example("deal_id")
-    answers = [crm("GET", f"{OBJECTS}/{name}/{deal}").json() for name in ("deals", "deal", "0-3")]
+    responses = [crm("GET", f"{OBJECTS}/{name}/{deal}").json() for name in ("deals", "deal", "0-3")]
 
-    assert answers[0] == answers[1] == answers[2]
+    assert responses[0] == responses[1] == responses[2]
     assert "Unable to infer object type from: tables" == crm("GET", f"{OBJECTS}/tables/1").json()["message"]
 
 
@@ -155,15 +155,15 @@ def test_object_types_are_accepted_as_plural_singular_and_number(crm: Api) -> No
     ],
 )
 def test_older_versions_and_trailing_slashes_are_equivalent(crm: Api, path: str) -> None:
-    answer = crm("GET", path.format(id=crm.example("contact_id")))
+    response = crm("GET", path.format(id=crm.example("contact_id")))
 
-    assert answer.json()["properties"]["email"] == crm.example("email")
+    assert response.json()["properties"]["email"] == crm.example("email")
 
 
 def test_record_returns_associations_on_request(crm: Api) -> None:
-    answer = crm("GET", f"{OBJECTS}/contacts/{crm.example('contact_id')}?associations=companies,deals,notes")
+    response = crm("GET", f"{OBJECTS}/contacts/{crm.example('contact_id')}?associations=companies,deals,notes")
 
-    associations = answer.json()["associations"]
+    associations = response.json()["associations"]
     assert {"id": "9001", "type": "contact_to_company"} in associations["companies"]["results"]
     assert {"id": crm.example("deal_id"), "type": "contact_to_deal"} in associations["deals"]["results"]
 
@@ -191,10 +191,10 @@ def test_deal_properties_follow_its_stage(crm: Api) -> None:
     ],
 )
 def test_stage_of_another_pipeline_is_rejected(crm: Api, properties: dict[str, str]) -> None:
-    answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", **properties}})
+    response = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", **properties}})
 
-    assert 400 == answer.status_code
-    assert ["INVALID_OPTION"] == codes(answer)
+    assert 400 == response.status_code
+    assert ["INVALID_OPTION"] == codes(response)
 
 
 def test_moving_to_another_pipeline_requires_one_of_its_stages(crm: Api) -> None:
@@ -240,18 +240,18 @@ def test_record_with_an_invalid_association_is_not_created(crm: Api, to: str, ty
     spec = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": type_id}
     link = [{"to": {"id": to.format(deal=crm.example("deal_id"))}, "types": [spec]}]
     before = len(crm.emulator.portal.records["notes"])
-    answer = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_timestamp": 1}, "associations": link})
+    response = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_timestamp": 1}, "associations": link})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
     assert len(crm.emulator.portal.records["notes"]) == before
 
 
 def test_required_properties_of_the_portal_are_enforced(crm: Api) -> None:
     crm.knobs(required_properties={"deals": ["amount", "closedate"]})
-    answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", "amount": "1"}})
+    response = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", "amount": "1"}})
 
-    assert 400 == answer.status_code
-    assert ["closedate"] == answer.json()["errors"][0]["context"]["properties"]
+    assert 400 == response.status_code
+    assert ["closedate"] == response.json()["errors"][0]["context"]["properties"]
 
 
 def test_contact_is_associated_with_the_company_of_its_email_domain(crm: Api) -> None:
@@ -264,7 +264,7 @@ def test_contact_is_associated_with_the_company_of_its_email_domain(crm: Api) ->
         for one in (existing_domain, new_domain, free_mail)
     ]
 
-    assert [1, 1, 0] == [len(answer["results"]) for answer in linked]
+    assert [1, 1, 0] == [len(response["results"]) for response in linked]
     assert 9001 == linked[0]["results"][0]["toObjectId"]
 
 
@@ -391,9 +391,9 @@ def test_invalid_custom_properties_are_rejected(crm: Api, change: dict[str, Any]
         "fieldType": "text",
         "groupName": "contactinformation",
     }
-    answer = crm("POST", "/crm/properties/2026-09/contacts", definition | change)
+    response = crm("POST", "/crm/properties/2026-09/contacts", definition | change)
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
 def test_account_details_contain_a_numeric_portal_id(crm: Api) -> None:

@@ -27,7 +27,7 @@ def emulator() -> Iterator[CrmEmulator]:
 
 
 @pytest.fixture
-def seeded(emulator: CrmEmulator) -> CrmEmulator:
+def reset_emulator(emulator: CrmEmulator) -> CrmEmulator:
     emulator.context.reset()
     emulator.reset()
     emulator.context.knobs.update(limits=False, search_lag_seconds=0)
@@ -35,8 +35,8 @@ def seeded(emulator: CrmEmulator) -> CrmEmulator:
 
 
 @pytest.fixture
-def hubspot(seeded: CrmEmulator) -> HubSpot:
-    return client(seeded, seeded.credentials()["token"])
+def hubspot(reset_emulator: CrmEmulator) -> HubSpot:
+    return client(reset_emulator, reset_emulator.credentials()["token"])
 
 
 def client(emulator: CrmEmulator, token: str) -> HubSpot:
@@ -70,12 +70,12 @@ def test_contact_is_created_read_by_email_updated_and_archived(hubspot: HubSpot)
     assert 404 == caught.value.status
 
 
-def test_duplicate_email_is_a_conflict(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_duplicate_email_is_a_conflict(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     with pytest.raises(contacts.ApiException) as caught:
-        new_contact(hubspot, email=seeded.examples()["email"])
+        new_contact(hubspot, email=reset_emulator.examples()["email"])
 
     assert 409 == caught.value.status
-    expected = f"Contact already exists. Existing ID: {seeded.examples()['contact_id']}"
+    expected = f"Contact already exists. Existing ID: {reset_emulator.examples()['contact_id']}"
     assert json.loads(caught.value.body)["message"] == expected
 
 
@@ -94,20 +94,20 @@ def test_upsert_marks_new_records(hubspot: HubSpot) -> None:
     assert "COMPLETE" == first.status
 
 
-def test_batch_read_reports_missing_records(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_batch_read_reports_missing_records(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     batch = contacts.BatchReadInputSimplePublicObjectId(
         inputs=[
-            contacts.SimplePublicObjectId(id=seeded.examples()["contact_id"]),
+            contacts.SimplePublicObjectId(id=reset_emulator.examples()["contact_id"]),
             contacts.SimplePublicObjectId(id="1"),
         ],
         properties=["email"],
         properties_with_history=[],
     )
-    answer = hubspot.crm.contacts.batch_api.read(batch)
+    response = hubspot.crm.contacts.batch_api.read(batch)
 
-    assert 1 == answer.num_errors
-    assert "OBJECT_NOT_FOUND" == answer.errors[0].category
-    assert answer.results[0].properties["email"] == seeded.examples()["email"]
+    assert 1 == response.num_errors
+    assert "OBJECT_NOT_FOUND" == response.errors[0].category
+    assert response.results[0].properties["email"] == reset_emulator.examples()["email"]
 
 
 def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
@@ -133,10 +133,10 @@ def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
     assert ["5", "5"] == [deal.properties["amount"] for deal in changed.results]
 
 
-def test_sdk_lists_all_contacts(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_sdk_lists_all_contacts(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     everyone = hubspot.crm.contacts.get_all(properties=["email"])
 
-    live = [one for one in seeded.portal.records["contacts"].values() if one.archived_at is None]
+    live = [one for one in reset_emulator.portal.records["contacts"].values() if one.archived_at is None]
     assert len(everyone) == len(live)
 
 
@@ -157,8 +157,8 @@ def test_search_by_an_unknown_property_is_rejected(hubspot: HubSpot) -> None:
     assert 400 == caught.value.status
 
 
-def test_deal_is_created_with_its_contact_and_moved(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    contact = seeded.examples()["contact_id"]
+def test_deal_is_created_with_its_contact_and_moved(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    contact = reset_emulator.examples()["contact_id"]
     kind = deals.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=3)
     link = deals.PublicAssociationsForObject(to=deals.PublicObjectId(id=contact), types=[kind])
     values = {"dealname": "Acme", "pipeline": "default", "dealstage": "qualifiedtobuy", "amount": "1250.50"}
@@ -172,16 +172,16 @@ def test_deal_is_created_with_its_contact_and_moved(hubspot: HubSpot, seeded: Cr
     assert [one.id for one in read.associations["contacts"].results] == [contact]
 
 
-def test_stage_of_another_pipeline_is_rejected(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_stage_of_another_pipeline_is_rejected(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     change = deals.SimplePublicObjectInput(properties={"dealstage": "98112231"})
     with pytest.raises(deals.ApiException) as caught:
-        hubspot.crm.deals.basic_api.update(seeded.examples()["deal_id"], change)
+        hubspot.crm.deals.basic_api.update(reset_emulator.examples()["deal_id"], change)
 
     assert 400 == caught.value.status
 
 
-def test_note_is_logged_on_a_deal(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    deal = seeded.examples()["deal_id"]
+def test_note_is_logged_on_a_deal(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    deal = reset_emulator.examples()["deal_id"]
     kind = notes.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=214)
     link = notes.PublicAssociationsForObject(to=notes.PublicObjectId(id=deal), types=[kind])
     values = {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": "Moved"}
@@ -198,7 +198,7 @@ def test_company_is_created_and_associated(hubspot: HubSpot) -> None:
     definition = companies.SimplePublicObjectInputForCreate(properties={"domain": "acme.test"}, associations=[])
     company = hubspot.crm.companies.basic_api.create(definition)
     api = hubspot.crm.associations.v4.basic_api
-    answer = api.create_default("contacts", contact.id, "companies", company.id)
+    response = api.create_default("contacts", contact.id, "companies", company.id)
     labelled = api.create(
         "contacts",
         contact.id,
@@ -215,15 +215,15 @@ def test_company_is_created_and_associated(hubspot: HubSpot) -> None:
     )
     api.archive("contacts", contact.id, "companies", company.id)
 
-    assert [279, 280] == [row.association_spec.association_type_id for row in answer.results]
+    assert [279, 280] == [row.association_spec.association_type_id for row in response.results]
     assert ["Billing contact"] == labelled.labels
     assert [279, 1, 38] == [kind.type_id for kind in read.results[0].to[0].association_types]
     assert [] == api.get_page("contacts", contact.id, "companies").results
 
 
-def test_association_in_the_wrong_direction_is_rejected(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_association_in_the_wrong_direction_is_rejected(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]
-    contact = seeded.examples()["contact_id"]
+    contact = reset_emulator.examples()["contact_id"]
     with pytest.raises(associations.v4.ApiException) as caught:
         hubspot.crm.associations.v4.basic_api.create("contacts", contact, "companies", "9001", spec)
 
@@ -260,23 +260,23 @@ def test_missing_objects_return_404(hubspot: HubSpot, call: Any, error: type[Exc
     assert 404 == vars(caught.value)["status"]
 
 
-def test_owners_with_an_unknown_token_are_rejected(seeded: CrmEmulator) -> None:
+def test_owners_with_an_unknown_token_are_rejected(reset_emulator: CrmEmulator) -> None:
     with pytest.raises(owners.ApiException) as caught:
-        client(seeded, "pat-x").crm.owners.owners_api.get_page()
+        client(reset_emulator, "pat-x").crm.owners.owners_api.get_page()
 
     assert 401 == caught.value.status
 
 
-def test_missing_scope_returns_403(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.context.knobs["scopes"] = ["oauth"]
+def test_missing_scope_returns_403(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    reset_emulator.context.knobs["scopes"] = ["oauth"]
     with pytest.raises(deals.ApiException) as caught:
         hubspot.crm.deals.basic_api.get_page()
 
     assert 403 == caught.value.status
 
 
-def test_throttled_call_returns_429_with_its_policy(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.context.knobs.update(limits=True, burst_limit=1)
+def test_throttled_call_returns_429_with_its_policy(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    reset_emulator.context.knobs.update(limits=True, burst_limit=1)
     hubspot.crm.deals.basic_api.get_page(limit=1)
     with pytest.raises(deals.ApiException) as caught:
         hubspot.crm.deals.basic_api.get_page(limit=1)
@@ -285,22 +285,22 @@ def test_throttled_call_returns_429_with_its_policy(hubspot: HubSpot, seeded: Cr
     assert "TEN_SECONDLY_ROLLING" == json.loads(caught.value.body)["policyName"]
 
 
-def test_tokens_are_exchanged_refreshed_and_inspected(seeded: CrmEmulator) -> None:
-    secrets = {name: seeded.knobs[name] for name in ("client_id", "client_secret")}
+def test_tokens_are_exchanged_refreshed_and_inspected(reset_emulator: CrmEmulator) -> None:
+    secrets = {name: reset_emulator.knobs[name] for name in ("client_id", "client_secret")}
     params = {
         "client_id": secrets["client_id"],
         "redirect_uri": "http://localhost/c",
         "scope": "oauth crm.objects.deals.read",
     }
-    page = f"{seeded.context.addresses['base']}/oauth/authorize"
+    page = f"{reset_emulator.context.addresses['base']}/oauth/authorize"
     sent_back = requests.get(page, params={**params, "auto_approve": "true"}, allow_redirects=False, timeout=60)
     code = parse_qs(urlsplit(sent_back.headers["Location"]).query)["code"][0]
-    oauth = client(seeded, "").oauth
+    oauth = client(reset_emulator, "").oauth
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost/c"}
     granted = oauth.tokens_api.create(**form, **secrets)
     again = oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
     info = oauth.access_tokens_api.get(again.access_token)
-    listed = client(seeded, again.access_token).crm.deals.basic_api.get_page(limit=1)
+    listed = client(reset_emulator, again.access_token).crm.deals.basic_api.get_page(limit=1)
     oauth.refresh_tokens_api.archive(granted.refresh_token)
 
     assert 4_471_120 == info.hub_id

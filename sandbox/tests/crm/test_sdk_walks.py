@@ -173,8 +173,8 @@ def test_labels_are_created_used_renamed_and_deleted(hubspot: HubSpot, emulator:
     labels = [one.label for one in links.get_page("tickets", ticket, "companies").results[0].association_types]
     other = [one.label for one in links.get_page("companies", company, "tickets").results[0].association_types]
     definitions.remove("tickets", "companies", forward.type_id)
-    left = [one.label for one in links.get_page("tickets", ticket, "companies").results[0].association_types]
+    remaining = [one.label for one in links.get_page("tickets", ticket, "companies").results[0].association_types]
 
-    assert ("Paid by", [None, "Primary", "Bills"], [None, "Primary"]) == (inverse.label, labels, left)
+    assert ("Paid by", [None, "Primary", "Bills"], [None, "Primary"]) == (inverse.label, labels, remaining)
     assert "Paid by" in other
     assert "Bills" not in [one.label for one in definitions.get_all("tickets", "companies").results]

@@ -44,10 +44,10 @@ def test_search_pages_by_offset(crm: Api) -> None:
 
 
 def test_empty_search_returns_ten_records_with_default_properties(crm: Api) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts/search", {}).json()
+    response = crm("POST", f"{OBJECTS}/contacts/search", {}).json()
 
-    assert 10 == len(answer["results"])
-    assert set(answer["results"][0]["properties"]) >= {"email", "firstname", "lastname"}
+    assert 10 == len(response["results"])
+    assert set(response["results"][0]["properties"]) >= {"email", "firstname", "lastname"}
 
 
 @pytest.mark.parametrize(
@@ -72,18 +72,18 @@ def test_empty_search_returns_ten_records_with_default_properties(crm: Api) -> N
     ],
 )
 def test_invalid_searches_are_rejected(crm: Api, body: dict[str, Any]) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts/search", body)
+    response = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
 def test_search_error_names_the_unknown_property(crm: Api) -> None:
     body = {"filterGroups": [{"filters": [equal("no_such_property", "x")]}]}
-    answer = crm("POST", f"{OBJECTS}/contacts/search", body)
+    response = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert ["PROPERTY_DOESNT_EXIST"] == codes(answer)
-    assert {"propertyName": ["no_such_property"]} == answer.json()["errors"][0]["context"]
+    assert ["PROPERTY_DOESNT_EXIST"] == codes(response)
+    assert {"propertyName": ["no_such_property"]} == response.json()["errors"][0]["context"]
 
 
 def test_search_beyond_the_cap_is_rejected(crm: Api) -> None:
@@ -130,10 +130,10 @@ def test_filters_return_the_matching_records(crm: Api, filters: list[dict[str, A
     }
     for identifier, date in zip(contacts, ("2026-11-20", "2026-11-19", ""), strict=True):
         crm("PATCH", f"{OBJECTS}/contacts/{identifier}", {"properties": {"city": "Oslo", "renewal_date": date}})
-    here = {"propertyName": "city", "operator": "EQ", "value": "oslo"}
-    answer = crm.find("contacts", here, *filters)
+    in_city = {"propertyName": "city", "operator": "EQ", "value": "oslo"}
+    response = crm.find("contacts", in_city, *filters)
 
-    assert "".join(sorted(contacts[one] for one in ids(answer))) == expected
+    assert "".join(sorted(contacts[one] for one in ids(response))) == expected
 
 
 def test_filter_groups_are_alternatives_and_missing_values_sort_last(crm: Api) -> None:
@@ -143,10 +143,10 @@ def test_filter_groups_are_alternatives_and_missing_values_sort_last(crm: Api) -
         "filterGroups": [{"filters": [equal("dealname", name)]} for name in ("s1", "s2", "S3")],
         "sorts": [{"propertyName": "amount", "direction": "DESCENDING"}],
     }
-    answer = crm("POST", f"{OBJECTS}/deals/search", body).json()
+    response = crm("POST", f"{OBJECTS}/deals/search", body).json()
     ascending = crm("POST", f"{OBJECTS}/deals/search", body | {"sorts": ["amount"]}).json()
 
-    assert ids(answer) == [second, first, third]
+    assert ids(response) == [second, first, third]
     assert ids(ascending) == [first, second, third]
 
 
@@ -161,9 +161,9 @@ def test_search_filters_by_associated_record(crm: Api) -> None:
 
 def test_free_text_matches_word_prefixes(crm: Api) -> None:
     contact = crm.create("contacts", firstname="Žofie", lastname="Unterholzner", email="z@holz.test")
-    answer = crm("POST", f"{OBJECTS}/contacts/search", {"query": "unterh žof"}).json()
+    response = crm("POST", f"{OBJECTS}/contacts/search", {"query": "unterh žof"}).json()
 
-    assert ids(answer) == [contact]
+    assert ids(response) == [contact]
 
 
 def test_tokens_contain_words_and_parts() -> None:

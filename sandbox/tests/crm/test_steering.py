@@ -18,11 +18,11 @@ from sandbox.tests.crm.portal import OBJECTS, Api
 )
 def test_outages_return_the_vendors_responses(crm: Api, outage: str, status: int, content_type: str) -> None:
     crm.knobs(outage=outage)
-    answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "outage@example.test"}})
+    response = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "outage@example.test"}})
 
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"].startswith(content_type)
-    assert ("Retry-After" in answer.headers) == (outage == "migrating")
+    assert response.status_code == status
+    assert response.headers["Content-Type"].startswith(content_type)
+    assert ("Retry-After" in response.headers) == (outage == "migrating")
 
 
 def test_locked_records_can_be_read(crm: Api) -> None:
@@ -43,10 +43,10 @@ def test_locked_records_can_be_read(crm: Api) -> None:
     ],
 )
 def test_unknown_routes_return_an_html_page(crm: Api, method: str, path: str, status: int) -> None:
-    answer = crm(method, path)
+    response = crm(method, path)
 
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"].startswith("text/html")
+    assert response.status_code == status
+    assert response.headers["Content-Type"].startswith("text/html")
 
 
 def test_default_data_is_large_and_has_irregular_records(crm: Api) -> None:
@@ -121,7 +121,7 @@ def test_user_actions_add_pipelines_and_archive_owners(crm: Api) -> None:
 )
 def test_invalid_user_actions_are_rejected_without_changes(crm: Api, action: dict[str, Any]) -> None:
     before = crm.emulator.portal.records["contacts"].copy()
-    answer = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=60)
+    response = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=60)
 
-    assert 422 == answer.status_code
+    assert 422 == response.status_code
     assert crm.emulator.portal.records["contacts"] == before

@@ -60,23 +60,23 @@ def test_values_are_stored_as_strings_of_their_type(crm: Api, kind: str, name: s
 def test_invalid_values_are_rejected_with_the_violation_in_the_message(
     crm: Api, name: str, value: str, code: str
 ) -> None:
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{crm.example('contact_id')}", {"properties": {name: value}})
+    response = crm("PATCH", f"{OBJECTS}/contacts/{crm.example('contact_id')}", {"properties": {name: value}})
 
-    assert 400 == answer.status_code
-    embedded = json.loads(answer.json()["message"].removeprefix("Property values were not valid: "))
+    assert 400 == response.status_code
+    embedded = json.loads(response.json()["message"].removeprefix("Property values were not valid: "))
     assert [(violation["error"], violation["name"]) for violation in embedded] == [(code, name)]
     assert embedded[0]["isValid"] is False
     assert 4_471_120 == embedded[0]["portalId"]
-    assert codes(answer) == [code]
-    assert answer.json()["errors"][0]["context"] == {"propertyName": [name]}
+    assert codes(response) == [code]
+    assert response.json()["errors"][0]["context"] == {"propertyName": [name]}
 
 
 def test_all_violations_are_reported_and_nothing_is_written(crm: Api) -> None:
     contact = crm.create("contacts", email="all.faults@example.test")
     body = {"properties": {"city": "Rome", "foo": "1", "tier": "x"}}
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"] == codes(answer)
+    assert ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"] == codes(response)
     assert crm.read("contacts", contact, "city")["city"] is None
 
 
@@ -125,16 +125,16 @@ def test_unique_custom_property_identifies_records_and_rejects_duplicates(crm: A
 )
 def test_bodies_of_the_wrong_shape_are_rejected(crm: Api, body: str, status: int) -> None:
     headers = {"Content-Type": "application/json"}
-    answer = crm("POST", f"{OBJECTS}/contacts", headers=headers, data=body)
+    response = crm("POST", f"{OBJECTS}/contacts", headers=headers, data=body)
 
-    assert answer.status_code == status
-    assert answer.json()["message"].startswith("Invalid input JSON")
+    assert response.status_code == status
+    assert response.json()["message"].startswith("Invalid input JSON")
 
 
 def test_non_json_body_is_an_unsupported_media_type(crm: Api) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts", data={"email": "a@b.test"})
+    response = crm("POST", f"{OBJECTS}/contacts", data={"email": "a@b.test"})
 
-    assert 415 == answer.status_code
+    assert 415 == response.status_code
 
 
 @pytest.mark.parametrize(
@@ -154,10 +154,10 @@ def test_non_json_body_is_an_unsupported_media_type(crm: Api) -> None:
     ],
 )
 def test_batches_and_searches_of_the_wrong_shape_are_rejected(crm: Api, path: str, body: Any) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts{path}", body)
+    response = crm("POST", f"{OBJECTS}/contacts{path}", body)
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
 def branch(**operation: Any) -> dict[str, Any]:
@@ -183,10 +183,10 @@ def test_invalid_lists_groups_and_pipelines_are_rejected(
     crm: Api, path: str, body: dict[str, Any], message: str
 ) -> None:
     definition = {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC", "filterBranch": body}
-    answer = crm("POST", f"/crm/v3/{path}", definition if "filterBranchType" in body else body)
+    response = crm("POST", f"/crm/v3/{path}", definition if "filterBranchType" in body else body)
 
-    assert (400, "VALIDATION_ERROR") == (answer.status_code, answer.json()["category"])
-    assert message in answer.json()["message"]
+    assert (400, "VALIDATION_ERROR") == (response.status_code, response.json()["category"])
+    assert message in response.json()["message"]
 
 
 def test_line_item_without_a_quantity_counts_once(crm: Api) -> None:

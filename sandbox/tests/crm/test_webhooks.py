@@ -104,6 +104,6 @@ def test_url_subscribed_after_a_reset_receives_events(crm: Api, inbox: Inbox) ->
 
 
 def test_invalid_webhook_url_is_rejected(crm: Api) -> None:
-    answer = crm.control("crm/act", action="subscribe", url="nowhere")
+    response = crm.control("crm/act", action="subscribe", url="nowhere")
 
-    assert "ValueError: url must be an http or https URL, or empty" == answer["error"]
+    assert "ValueError: url must be an http or https URL, or empty" == response["error"]

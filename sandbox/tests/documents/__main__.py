@@ -28,18 +28,18 @@ def main() -> int:
     )
     parser.add_argument("tests", nargs="*", default=[TESTS])
     args = parser.parse_args()
-    published = documents(args.folder)
-    if not published:
+    documents_by_app = documents(args.folder)
+    if not documents_by_app:
         parser.error(f"there are no documents in {args.folder}")
-    with record_exchanges() as seen:
+    with record_exchanges() as exchanges:
         ended = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:randomly", *args.tests])
-    counts = [_report(name, seen, of_vendor) for name, of_vendor in published.items()]
+    counts = [_report(name, exchanges, vendor_documents) for name, vendor_documents in documents_by_app.items()]
     return int(ended) or int(any(counts))
 
 
-def _report(application: str, seen: Iterable[Exchange], published: Sequence[Document]) -> int:
+def _report(application: str, exchanges: Iterable[Exchange], documents_by_app: Sequence[Document]) -> int:
     """Print and count the unexplained findings and unused explanations of *application*."""
-    counts, findings = check_exchanges([one for one in seen if one.application == application], published)
+    counts, findings = check_exchanges([one for one in exchanges if one.application == application], documents_by_app)
     rows = list(read(fidelity_page(application)))
     unexplained = [one for one in findings if not any(row.explains(one) for row in rows)]
     unused_rows = [row for row in rows if not any(row.explains(one) for one in findings)]

@@ -111,11 +111,13 @@ class CheckedExchange:
         return Finding(f"{self.endpoint.method} {self.endpoint.path}", location, rule, sample)
 
 
-def check_exchanges(seen: Iterable[Exchange], documents: Sequence[Document]) -> tuple[Counter[str], Sequence[Finding]]:
+def check_exchanges(
+    exchanges: Iterable[Exchange], documents: Sequence[Document]
+) -> tuple[Counter[str], Sequence[Finding]]:
     """Return the counts of the exchanges of an application, and one finding of each kind."""
     counts: Counter[str] = Counter()
     findings: dict[tuple[str, str, str], Finding] = {}
-    for exchange in seen:
+    for exchange in exchanges:
         match = find_endpoint(exchange, documents)
         if match is None:
             counts["outside"] += 1

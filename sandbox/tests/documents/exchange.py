@@ -63,7 +63,7 @@ class Exchange:
 @contextmanager
 def record_exchanges() -> Iterator[list[Exchange]]:
     """Record the exchanges of all sandboxes created inside, without injected faults."""
-    seen: list[Exchange] = []
+    exchanges: list[Exchange] = []
     # Recordings can be nested.
     original = vars(sandbox)["with_faults_and_log"]
 
@@ -76,7 +76,7 @@ def record_exchanges() -> Iterator[list[Exchange]]:
             body = b"" if request.content_type.startswith("multipart/") else await request.read()
             answer = await handler(request)
             if isinstance(answer, web.Response):
-                seen.append(_exchange(emulator, request, body, answer))
+                exchanges.append(_exchange(emulator, request, body, answer))
             return answer
 
         application.middlewares.insert(0, record)
@@ -85,7 +85,7 @@ def record_exchanges() -> Iterator[list[Exchange]]:
 
     # The sandbox wraps its emulators here, so no route has to be changed.
     with patch("workspace_sandbox.sandbox.with_faults_and_log", with_recording):
-        yield seen
+        yield exchanges
 
 
 def _exchange(emulator: Emulator, request: web.Request, body: bytes, answer: web.Response) -> Exchange:

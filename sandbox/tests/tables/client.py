@@ -40,10 +40,10 @@ class AirtableClient:
         return f"/v0/{self.examples['base_id']}/Leads"
 
     def control(self, route: str, **body: Any) -> Any:
-        answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=60)
-        assert 200 == answer.status_code, answer.text
+        response = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=60)
+        assert 200 == response.status_code, response.text
         self.was_controlled = True
-        return answer.json()
+        return response.json()
 
     def has_written(self) -> bool:
         return any(
@@ -56,25 +56,25 @@ class AirtableClient:
     def knobs(self, **knobs: Any) -> None:
         self.control("tables/knobs", **knobs)
 
-    def request(self, method: str, path: str, host: str = "base", **about: Any) -> requests.Response:
+    def request(self, method: str, path: str, host: str = "base", **options: Any) -> requests.Response:
         address = self.emulator.context.addresses[host] + path
-        return self.session.request(method, address, timeout=5, allow_redirects=False, **about)
+        return self.session.request(method, address, timeout=5, allow_redirects=False, **options)
 
     def get(self, path: str, **params: Any) -> Any:
-        answer = self.request("GET", path, params=params)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+        response = self.request("GET", path, params=params)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
     def send(self, method: str, path: str, body: Any) -> Any:
-        answer = self.request(method, path, json=body)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+        response = self.request(method, path, json=body)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
-    def rejection(self, method: str, path: str, body: Any = None, **about: Any) -> tuple[int, Any]:
-        answer = self.request(method, path, json=body, **about)
-        assert answer.status_code >= 400, answer.text
-        error = answer.json()["error"]
-        return answer.status_code, error if isinstance(error, str) else error["type"]
+    def rejection(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
+        response = self.request(method, path, json=body, **options)
+        assert response.status_code >= 400, response.text
+        error = response.json()["error"]
+        return response.status_code, error if isinstance(error, str) else error["type"]
 
     def create(self, **fields: Any) -> dict[str, Any]:
         record: dict[str, Any] = self.send("POST", self.leads, {"fields": fields})
@@ -82,7 +82,7 @@ class AirtableClient:
 
     def schema(self, table: str = "Leads") -> dict[str, Any]:
         tables = self.get(f"/v0/meta/bases/{self.examples['base_id']}/tables")["tables"]
-        return next(about for about in tables if about["name"] == table)
+        return next(definition for definition in tables if definition["name"] == table)
 
     def field(self, name: str) -> dict[str, Any]:
         return next(field for field in self.schema()["fields"] if field["name"] == name)

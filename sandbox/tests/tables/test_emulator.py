@@ -33,18 +33,18 @@ def test_first_record_has_a_value_of_every_field_type(airtable: AirtableClient) 
 
 
 def test_request_without_a_token_is_rejected(airtable: AirtableClient) -> None:
-    answer = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
+    response = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
 
-    assert 401 == answer.status_code
-    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == answer.json()["error"]
+    assert 401 == response.status_code
+    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == response.json()["error"]
 
 
 def test_invalid_token_has_a_different_error_message(airtable: AirtableClient) -> None:
     airtable.session.headers["Authorization"] = "Bearer patNope"
-    answer = airtable.request("GET", "/v0/meta/whoami")
+    response = airtable.request("GET", "/v0/meta/whoami")
 
-    assert 401 == answer.status_code
-    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Invalid authentication token"} == answer.json()["error"]
+    assert 401 == response.status_code
+    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Invalid authentication token"} == response.json()["error"]
 
 
 def test_email_is_returned_only_with_its_scope(airtable: AirtableClient) -> None:
@@ -95,9 +95,9 @@ def test_unknown_table_and_unknown_base_return_the_same_error(airtable: Airtable
 
 @pytest.mark.parametrize("path", ["/nothing", "/v0/nothing/Leads", "/v0/meta/nothing", "/"])
 def test_unknown_paths_return_the_bare_envelope(airtable: AirtableClient, path: str) -> None:
-    answer = airtable.request("GET", path)
+    response = airtable.request("GET", path)
 
-    assert (404, {"error": "NOT_FOUND"}) == (answer.status_code, answer.json())
+    assert (404, {"error": "NOT_FOUND"}) == (response.status_code, response.json())
 
 
 def test_unknown_methods_return_the_bare_envelope(airtable: AirtableClient) -> None:
@@ -142,11 +142,11 @@ def test_sixth_request_in_a_second_blocks_the_base_for_thirty_seconds(airtable: 
     path = f"{airtable.leads}/{airtable.examples['record_id']}"
     at_once = statuses(airtable, 7, path)
     airtable.clock.at += 29.9
-    still = statuses(airtable, 1, path)
+    blocked = statuses(airtable, 1, path)
     airtable.clock.at += 0.2
 
     assert [200] * 5 + [429] * 2 == at_once
-    assert [429] == still
+    assert [429] == blocked
     assert [200] * 5 == statuses(airtable, 5, path)
 
 
@@ -178,21 +178,21 @@ def test_token_is_limited_to_fifty_requests_a_second(airtable: AirtableClient) -
 def test_throttled_response_has_no_retry_after(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
     statuses(airtable, 5, airtable.leads)
-    answer = airtable.request("GET", airtable.leads)
+    response = airtable.request("GET", airtable.leads)
 
     error = {"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded. Please try again later"}
-    assert {"errors": [error]} == answer.json()
-    assert "Retry-After" not in answer.headers
+    assert {"errors": [error]} == response.json()
+    assert "Retry-After" not in response.headers
 
 
 def test_knobs_change_the_throttled_response(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True, retry_after=True, lockout_seconds=12, throttle_envelope="object")
     statuses(airtable, 6, airtable.leads)
     airtable.clock.at += 2
-    answer = airtable.request("GET", airtable.leads)
+    response = airtable.request("GET", airtable.leads)
 
-    assert "10" == answer.headers["Retry-After"]
-    assert "RATE_LIMIT_REACHED" == answer.json()["error"]["type"]
+    assert "10" == response.headers["Retry-After"]
+    assert "RATE_LIMIT_REACHED" == response.json()["error"]["type"]
 
 
 def test_monthly_calls_can_be_exhausted(airtable: AirtableClient) -> None:
@@ -212,10 +212,6 @@ def test_next_write_can_be_rejected_once_without_effect(airtable: AirtableClient
     assert (503, "RETRIABLE_ERROR") == rejection
     assert before == airtable.count()
     assert "Acme" == airtable.create(Name="Acme")["fields"]["Name"]
-
-
-def named(airtable: AirtableClient, name: str) -> int:
-    return len(airtable.get(airtable.leads, filterByFormula=f"{{Name}}='{name}'")["records"])
 
 
 def test_delayed_request_is_counted_on_arrival(airtable: AirtableClient) -> None:
@@ -282,6 +278,6 @@ def test_hostile_requests_are_rejected_without_internal_errors(
 
 def test_lone_surrogates_are_accepted(airtable: AirtableClient) -> None:
     body = '{"fields": {"Name": "\\ud800", "Files": [{"url": "https://example.com/", "filename": "\\ud800"}]}}'
-    answer = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
+    response = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code

@@ -42,11 +42,11 @@ def test_attachment_update_removes_attachments_not_named(airtable: AirtableClien
 def test_upload_is_appended_and_returned_with_field_ids(airtable: AirtableClient) -> None:
     field, record = airtable.field("Files")["id"], airtable.examples["record_id"]
     before = airtable.get(f"{airtable.leads}/{record}")["fields"]["Files"]
-    answer = airtable.upload(record, "Files", PNG).json()
-    new = answer["fields"][field][-1]
+    response = airtable.upload(record, "Files", PNG).json()
+    new = response["fields"][field][-1]
 
-    assert {"id", "createdTime", "fields"} == set(answer)
-    assert len(before) + 1 == len(answer["fields"][field])
+    assert {"id", "createdTime", "fields"} == set(response)
+    assert len(before) + 1 == len(response["fields"][field])
     assert ("a.png", len(PNG), "image/png", 640, 480) == tuple(
         new[name] for name in ("filename", "size", "type", "width", "height")
     )
@@ -83,10 +83,10 @@ def test_upload_larger_than_five_megabytes_is_rejected(airtable: AirtableClient)
 def test_uploads_to_invalid_targets_are_rejected(
     airtable: AirtableClient, record: str, field: str, expected: tuple[int, str]
 ) -> None:
-    answer = airtable.upload(record.format(**airtable.examples), field, PNG)
-    error = answer.json()["error"]
+    response = airtable.upload(record.format(**airtable.examples), field, PNG)
+    error = response.json()["error"]
 
-    assert expected == (answer.status_code, error if isinstance(error, str) else error["type"])
+    assert expected == (response.status_code, error if isinstance(error, str) else error["type"])
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ CALLBACK = "https://gateway.example.com/oauth/callback"
 
 
 def authorize_params(**changes: str) -> dict[str, str]:
-    about = {
+    defaults = {
         "client_id": CLIENT_ID,
         "redirect_uri": CALLBACK,
         "response_type": "code",
@@ -25,13 +25,13 @@ def authorize_params(**changes: str) -> dict[str, str]:
         "code_challenge": pkce_challenge(VERIFIER),
         "code_challenge_method": "S256",
     }
-    return {name: value for name, value in (about | changes).items() if value}
+    return {name: value for name, value in (defaults | changes).items() if value}
 
 
 def give_consent(airtable: AirtableClient, **changes: str) -> dict[str, str]:
-    answer = airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params(auto_approve="1", **changes))
-    assert 302 == answer.status_code
-    return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["Location"]).query).items()}
+    response = airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params(auto_approve="1", **changes))
+    assert 302 == response.status_code
+    return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["Location"]).query).items()}
 
 
 def exchange(airtable: AirtableClient, secret: str | None = CLIENT_SECRET, **form: str) -> requests.Response:
@@ -48,9 +48,9 @@ def exchange(airtable: AirtableClient, secret: str | None = CLIENT_SECRET, **for
 
 
 def first_tokens(airtable: AirtableClient, **changes: str) -> dict[str, Any]:
-    answer = exchange(airtable, **code_form(give_consent(airtable, **changes)["code"]))
-    assert 200 == answer.status_code, answer.text
-    tokens: dict[str, Any] = answer.json()
+    response = exchange(airtable, **code_form(give_consent(airtable, **changes)["code"]))
+    assert 200 == response.status_code, response.text
+    tokens: dict[str, Any] = response.json()
     return tokens
 
 
@@ -135,9 +135,9 @@ def test_client_secret_is_accepted_only_by_basic_authentication(airtable: Airtab
 
 def test_public_client_identifies_itself_in_the_body(airtable: AirtableClient) -> None:
     code = give_consent(airtable, client_id=PUBLIC_CLIENT_ID)["code"]
-    answer = exchange(airtable, secret=None, client_id=PUBLIC_CLIENT_ID, **code_form(code))
+    response = exchange(airtable, secret=None, client_id=PUBLIC_CLIENT_ID, **code_form(code))
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
 
 
 def test_code_verifier_is_required(airtable: AirtableClient) -> None:

@@ -36,11 +36,11 @@ def test_expired_offset_is_rejected_without_a_message(airtable: AirtableClient) 
     airtable.clock.at += 299
     again = airtable.get(airtable.leads, offset=offset)
     airtable.clock.at += 301
-    answer = airtable.request("GET", airtable.leads, params={"offset": offset})
+    response = airtable.request("GET", airtable.leads, params={"offset": offset})
 
     assert 100 == len(again["records"])
-    assert 422 == answer.status_code
-    assert {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}} == answer.json()
+    assert 422 == response.status_code
+    assert {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}} == response.json()
 
 
 def test_offset_lifetime_is_set_by_a_knob(airtable: AirtableClient) -> None:
@@ -259,9 +259,9 @@ def test_link_is_listed_on_the_other_record_until_deleted(airtable: AirtableClie
 
 
 def test_responses_have_the_vendors_headers_and_are_compressed(airtable: AirtableClient) -> None:
-    answer = airtable.request("GET", airtable.leads)
+    response = airtable.request("GET", airtable.leads)
 
-    assert "application/json; charset=utf-8" == answer.headers["Content-Type"]
-    assert "gzip" == answer.headers["Content-Encoding"]
-    assert str(len(answer.content)) == answer.headers["airtable-uncompressed-content-length"]
-    assert 'W/"' == answer.headers["ETag"][:3]
+    assert "application/json; charset=utf-8" == response.headers["Content-Type"]
+    assert "gzip" == response.headers["Content-Encoding"]
+    assert str(len(response.content)) == response.headers["airtable-uncompressed-content-length"]
+    assert 'W/"' == response.headers["ETag"][:3]

@@ -150,10 +150,10 @@ def test_typecast_creates_an_option(leads: pyairtable.Table) -> None:
 
 def test_file_is_uploaded_and_downloaded(leads: pyairtable.Table) -> None:
     record = leads.create({"Name": "With a file"})["id"]
-    answer = leads.upload_attachment(record, "Files", "notes.txt", b"line\n" * 100, "text/plain")
+    response = leads.upload_attachment(record, "Files", "notes.txt", b"line\n" * 100, "text/plain")
     attachment = leads.get(record)["fields"]["Files"][0]
 
-    assert [attachment["id"]] == [item["id"] for items in answer["fields"].values() for item in items]
+    assert [attachment["id"]] == [item["id"] for items in response["fields"].values() for item in items]
     assert b"line\n" * 100 == requests.get(attachment["url"], timeout=60).content
 
 

@@ -18,9 +18,9 @@ def test_created_record_is_returned_as_stored(airtable: AirtableClient) -> None:
 
 
 def test_path_of_the_official_clients_is_accepted(airtable: AirtableClient) -> None:
-    answer = airtable.request("POST", f"{airtable.leads}/?", json={"fields": {"Name": "Acme"}})
+    response = airtable.request("POST", f"{airtable.leads}/?", json={"fields": {"Name": "Acme"}})
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
 
 
 @pytest.mark.parametrize("count", [0, 11])
@@ -33,10 +33,10 @@ def test_empty_and_oversized_batches_are_rejected(airtable: AirtableClient, coun
 def test_failed_batch_creates_no_record(airtable: AirtableClient) -> None:
     before = airtable.count()
     rows = [{"fields": {"Name": "Good"}}, {"fields": {"Name": "Bad", "Stage": "Maybe"}}]
-    answer = airtable.request("POST", airtable.leads, json={"records": rows})
+    response = airtable.request("POST", airtable.leads, json={"records": rows})
 
     message = 'Insufficient permissions to create new select option ""Maybe""'
-    assert {"error": {"type": "INVALID_MULTIPLE_CHOICE_OPTIONS", "message": message}} == answer.json()
+    assert {"error": {"type": "INVALID_MULTIPLE_CHOICE_OPTIONS", "message": message}} == response.json()
     assert before == airtable.count()
 
 
@@ -114,21 +114,21 @@ def test_bodies_of_the_wrong_shape_are_rejected(airtable: AirtableClient, body: 
 
 @pytest.mark.parametrize("body", [b"{", b'{"fields": {"Value": NaN}}', b"\xff", b"[" * 5000])
 def test_invalid_json_returns_the_bare_envelope(airtable: AirtableClient, body: bytes) -> None:
-    answer = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
+    response = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
 
-    assert (400, {"error": "BAD_REQUEST"}) == (answer.status_code, answer.json())
+    assert (400, {"error": "BAD_REQUEST"}) == (response.status_code, response.json())
 
 
 def test_body_without_a_json_content_type_is_ignored(airtable: AirtableClient) -> None:
-    answer = airtable.request("POST", airtable.leads, data=b'{"fields": {}}', headers={"Content-Type": "text/plain"})
+    response = airtable.request("POST", airtable.leads, data=b'{"fields": {}}', headers={"Content-Type": "text/plain"})
 
-    assert 422 == answer.status_code
+    assert 422 == response.status_code
 
 
 def test_unknown_field_error_names_the_field(airtable: AirtableClient) -> None:
-    answer = airtable.request("POST", airtable.leads, json={"fields": {"Nope": 1}})
+    response = airtable.request("POST", airtable.leads, json={"fields": {"Nope": 1}})
 
-    assert {"type": "UNKNOWN_FIELD_NAME", "message": 'Unknown field name: "Nope"'} == answer.json()["error"]
+    assert {"type": "UNKNOWN_FIELD_NAME", "message": 'Unknown field name: "Nope"'} == response.json()["error"]
 
 
 COMPUTED = (
@@ -139,10 +139,10 @@ COMPUTED = (
 
 @pytest.mark.parametrize("name", COMPUTED)
 def test_writes_to_computed_and_unknown_fields_are_rejected(airtable: AirtableClient, name: str) -> None:
-    answer = airtable.request("POST", airtable.leads, json={"fields": {name: "x"}, "typecast": True})
+    response = airtable.request("POST", airtable.leads, json={"fields": {name: "x"}, "typecast": True})
 
     message = f'Field "{name}" cannot accept a value because the field is computed'
-    assert {"type": "INVALID_VALUE_FOR_COLUMN", "message": message} == answer.json()["error"]
+    assert {"type": "INVALID_VALUE_FOR_COLUMN", "message": message} == response.json()["error"]
 
 
 def test_every_field_is_either_writable_or_computed(airtable: AirtableClient) -> None:
@@ -215,7 +215,7 @@ NOT_NUMBERS: tuple[Any, ...] = ("1", True, [1], {})
     ],
 )
 def test_values_of_the_wrong_type_are_rejected(airtable: AirtableClient, name: str, value: Any) -> None:
-    answer = airtable.request(
+    response = airtable.request(
         "POST",
         airtable.leads,
         data=_json({"fields": {name: value}}),
@@ -223,7 +223,7 @@ def test_values_of_the_wrong_type_are_rejected(airtable: AirtableClient, name: s
     )
 
     message = f'Field "{name}" cannot accept the provided value'
-    assert {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": message}} == answer.json()
+    assert {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": message}} == response.json()
 
 
 def _json(body: Any) -> str:

@@ -20,7 +20,7 @@ from workspace_sandbox.kit.throttling import SlidingWindow
 SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs only the emulator's events
 VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's older, unsafe proof of origin
 
-MOST_REDIRECTS = 2
+MAX_REDIRECTS = 2
 
 
 class Deliverer:
@@ -54,9 +54,9 @@ class Deliverer:
         return challenge
 
     def _take(self, now: float) -> bool:
-        most = self._context.knobs["events_per_hour"]
-        if self._hour is None or self._hour.limit != most:
-            self._hour = SlidingWindow(most, 3600)
+        max_events = self._context.knobs["events_per_hour"]
+        if self._hour is None or self._hour.limit != max_events:
+            self._hour = SlidingWindow(max_events, 3600)
         return self._hour.spend(now) == 0
 
     def _envelope(self, team: Team, event: dict[str, Any], now: float) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Deliverer:
                 ack_seconds=knobs["ack_seconds"],
                 first_attempt=0,
                 delay_seconds=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
-                redirects=MOST_REDIRECTS,
+                redirects=MAX_REDIRECTS,
             )
         )
 

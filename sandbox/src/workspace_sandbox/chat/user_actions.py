@@ -92,10 +92,10 @@ def _share_file(
 
 
 def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> ActionResult:
-    workspace, who = slack.workspace, user or slack.workspace.team.bot_user_id
+    workspace, user_id = slack.workspace, user or slack.workspace.team.bot_user_id
     _check_not_im(channel)
-    if who not in channel.members:
-        workspace.join(channel, who, inviter=next(iter(channel.members), workspace.team.installer_id))
+    if user_id not in channel.members:
+        workspace.join(channel, user_id, inviter=next(iter(channel.members), workspace.team.installer_id))
     return {"channel_id": channel.id}
 
 

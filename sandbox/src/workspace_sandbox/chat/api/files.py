@@ -16,8 +16,8 @@ from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 from workspace_sandbox.kit.auth.oauth import read_bearer_token
 
-MOST_CHANNELS = 100
-MOST_IN_PAGE = 1000
+MAX_CHANNELS = 100
+MAX_PAGE_SIZE = 1000
 KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
 
 
@@ -83,7 +83,7 @@ def _announced_files(request: ApiRequest) -> list[File]:
 
 def _target_channels(request: ApiRequest) -> list[str]:
     channels = [*filter(None, [request.arguments.optional("channel_id")]), *request.arguments.words("channels")]
-    if len(channels) > MOST_CHANNELS:
+    if len(channels) > MAX_CHANNELS:
         raise SlackError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
@@ -205,4 +205,4 @@ def _instant(request: ApiRequest, name: str, usual: float) -> float:
 
 def _number(request: ApiRequest, name: str, usual: int) -> int:
     value = str(request.arguments.raw(name) or usual)
-    return min(int(value), MOST_IN_PAGE) if value.isdecimal() and int(value) else usual
+    return min(int(value), MAX_PAGE_SIZE) if value.isdecimal() and int(value) else usual

@@ -12,7 +12,7 @@ from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 
 FIRST_ID = 1
-USUAL_COUNT, MOST = 20, 500
+USUAL_COUNT, MAX_PAGE_SIZE = 20, 500
 
 
 async def create_list(portal: Portal, request: web.Request) -> web.Response:
@@ -77,7 +77,10 @@ async def search_lists(portal: Portal, request: web.Request) -> web.Response:
         and (not processing or one.processing in processing)
         and kind in {None, one.kind}
     ]
-    offset, count = read_integer(raw, "offset", 0, least=0), min(read_integer(raw, "count", USUAL_COUNT, least=0), MOST)
+    offset, count = (
+        read_integer(raw, "offset", 0, least=0),
+        min(read_integer(raw, "count", USUAL_COUNT, least=0), MAX_PAGE_SIZE),
+    )
     page = matches[offset : offset + count]
     end = offset + len(page)
     response = {"offset": end, "hasMore": end < len(matches), "total": len(matches)}

@@ -76,8 +76,8 @@ async def search_records(portal: Portal, request: web.Request) -> web.Response:
     kind = read_kind(request)
     raw = await read_object(request)
     # The limit applies to the complete body, so many requested properties can exceed it too.
-    if len(await request.text()) > search.LONGEST_QUERY:
-        raise invalid(f"The request body must not exceed {search.LONGEST_QUERY} characters.")
+    if len(await request.text()) > search.MAX_QUERY_LENGTH:
+        raise invalid(f"The request body must not exceed {search.MAX_QUERY_LENGTH} characters.")
     cap = portal.knob("search_cap")
     query = search.parse(raw, cap)
     matches = portal.search(kind, query)

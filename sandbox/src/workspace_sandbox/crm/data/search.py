@@ -17,10 +17,10 @@ from workspace_sandbox.kit.errors import require
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200
-LONGEST_QUERY = 3_000
-MOST_GROUPS = 5
-MOST_FILTERS_A_GROUP = 6
-MOST_FILTERS = 18
+MAX_QUERY_LENGTH = 3_000
+MAX_GROUPS = 5
+MAX_FILTERS_PER_GROUP = 6
+MAX_FILTERS = 18
 ASSOCIATED = "associations."
 WORDS = re.compile(r"\w+")
 
@@ -280,12 +280,12 @@ def _text(value: Any) -> str | None:
 
 
 def _count(groups: tuple[tuple[Filter, ...], ...]) -> None:
-    if len(groups) > MOST_GROUPS:
-        raise invalid(f"a maximum of {MOST_GROUPS} filterGroups can be included, received {len(groups)}")
-    if any(len(group) > MOST_FILTERS_A_GROUP for group in groups):
-        raise invalid(f"a maximum of {MOST_FILTERS_A_GROUP} filters can be included in each filterGroup")
-    if sum(len(group) for group in groups) > MOST_FILTERS:
-        raise invalid(f"a maximum of {MOST_FILTERS} filters can be included in total")
+    if len(groups) > MAX_GROUPS:
+        raise invalid(f"a maximum of {MAX_GROUPS} filterGroups can be included, received {len(groups)}")
+    if any(len(group) > MAX_FILTERS_PER_GROUP for group in groups):
+        raise invalid(f"a maximum of {MAX_FILTERS_PER_GROUP} filters can be included in each filterGroup")
+    if sum(len(group) for group in groups) > MAX_FILTERS:
+        raise invalid(f"a maximum of {MAX_FILTERS} filters can be included in total")
 
 
 def _sort(raw: list[Any]) -> tuple[str | None, bool]:

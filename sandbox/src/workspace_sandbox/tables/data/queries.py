@@ -15,7 +15,7 @@ from workspace_sandbox.tables.data.values import Reader, stored_value, value_to_
 from workspace_sandbox.tables.formulas.formula import parse
 from workspace_sandbox.tables.formulas.operands import Row
 
-MOST_PER_PAGE = 100
+MAX_PER_PAGE = 100
 MAX_ITERATORS = 1000
 SORT = re.compile(r"sort\[(\d+)\]\[(field|direction)\]")
 DIGITS = re.compile(r"\d{1,9}")
@@ -32,7 +32,7 @@ class ListQuery:
 
     view: str | None = None
     formula: str | None = None
-    page_size: int = MOST_PER_PAGE
+    page_size: int = MAX_PER_PAGE
     max_records: int | None = None
     offset: str | None = None
     by_id: bool = False
@@ -77,13 +77,13 @@ def from_body(params: Mapping[str, Any]) -> ListQuery:
     # The reference requires a zone and a locale for text, because both affect the format.
     _check(not text or (bool(params.get("timeZone")) and bool(params.get("userLocale"))))
     page_size = _positive_int(params, "pageSize")
-    _check(page_size is None or page_size <= MOST_PER_PAGE)
+    _check(page_size is None or page_size <= MAX_PER_PAGE)
     return ListQuery(
         fields=tuple(_texts(params.get("fields") or ())),
         sorts=tuple(_sort(sort) for sort in _items(params.get("sort") or ())),
         view=_text(params, "view"),
         formula=_text(params, "filterByFormula"),
-        page_size=page_size or MOST_PER_PAGE,
+        page_size=page_size or MAX_PER_PAGE,
         max_records=_positive_int(params, "maxRecords"),
         offset=_text(params, "offset"),
         by_id=params.get("returnFieldsByFieldId") is True,
