@@ -27,18 +27,15 @@ STORED = frozenset(
 OLD = frozenset(
     (
         "Refusal",
-        "Shown",
         "_is_always_shown",
         "_is_beyond",
         "_is_shown_once",
         "_refused",
-        "_tell",
         "asked",
         "beyond",
         "count_fitting",
         "given",
         "held",
-        "is_wanted",
         "kept",
         "nobody",
         "refusals",
@@ -54,7 +51,6 @@ OLD = frozenset(
         "tell_clock",
         "tell_coverage",
         "told",
-        "told_back",
         "told_code",
         "wanted",
     )

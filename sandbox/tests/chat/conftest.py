@@ -1,4 +1,4 @@
-"""What the tests of the chat stand-in share."""
+"""Fixtures of the Slack emulator's tests."""
 
 from collections.abc import Iterator
 
@@ -8,15 +8,15 @@ import requests
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import Inbox, run_receiver
-from sandbox.tests.chat.calling import Chat
+from sandbox.tests.chat.client import ChatClient
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with run_emulators(chat=ChatEmulator) as started:
-        yield started
+    with run_emulators(chat=ChatEmulator) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -26,23 +26,23 @@ def http() -> Iterator[requests.Session]:
 
 
 @pytest.fixture
-def chat(sandbox: Sandbox, http: requests.Session) -> Chat:
-    found = Chat(sandbox, sandbox.emulators["chat"].credentials()["token"], http)
-    found.reset()
-    return found
+def chat(sandbox: Sandbox, http: requests.Session) -> ChatClient:
+    client = ChatClient(sandbox, sandbox.emulators["chat"].credentials()["token"], http)
+    client.reset()
+    return client
 
 
 @pytest.fixture
-def clock(sandbox: Sandbox, chat: Chat) -> Iterator[ManualClock]:
-    stage = sandbox.emulators["chat"].context
-    real, stage.clock = stage.clock, ManualClock(1_790_000_000.0)
+def clock(sandbox: Sandbox, chat: ChatClient) -> Iterator[ManualClock]:
+    context = sandbox.emulators["chat"].context
+    real, context.clock = context.clock, ManualClock(1_790_000_000.0)
     chat.reset()
-    yield stage.clock
-    stage.clock = real
+    yield context.clock
+    context.clock = real
 
 
 @pytest.fixture
-def inbox(chat: Chat) -> Iterator[Inbox]:
-    with run_receiver() as listening:
-        chat.steer("knobs", events_url=listening.address)
-        yield listening
+def inbox(chat: ChatClient) -> Iterator[Inbox]:
+    with run_receiver() as receiver:
+        chat.control("knobs", events_url=receiver.address)
+        yield receiver

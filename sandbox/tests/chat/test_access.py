@@ -1,21 +1,21 @@
-"""Tokens and scopes of the chat stand-in."""
+"""Tokens and scopes of the Slack emulator."""
 
 import pytest
 
-from sandbox.tests.chat.calling import GENERAL, Chat
+from sandbox.tests.chat.client import GENERAL, ChatClient
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
 
 
-def test_tokens_that_are_missing_or_unknown_are_refused(chat: Chat) -> None:
+def test_missing_and_unknown_tokens_are_rejected(chat: ChatClient) -> None:
     missing = chat.send("auth.test", headers={"Authorization": ""}).json()
     unknown = chat.send("auth.test", headers={"Authorization": "Bearer xoxb-1"}).json()
 
     assert ["not_authed", "invalid_auth"] == [missing["error"], unknown["error"]]
 
 
-def test_a_missing_scope_is_named_with_those_there_are(chat: Chat) -> None:
-    chat.steer("knobs", scopes="channels:read,users:read")
+def test_missing_scope_is_reported_with_the_granted_scopes(chat: ChatClient) -> None:
+    chat.control("knobs", scopes="channels:read,users:read")
 
     post = chat("chat.postMessage", channel=GENERAL, text="x")
     groups = chat("conversations.list", types="public_channel,private_channel")
@@ -32,17 +32,17 @@ def test_a_missing_scope_is_named_with_those_there_are(chat: Chat) -> None:
     assert public["ok"]
 
 
-def test_scopes_stand_in_the_headers_of_those_let_in(chat: Chat) -> None:
-    answer = chat.send("reactions.get")
-    stranger = chat.let_in_by("xoxb-1").send("reactions.get")
+def test_scope_headers_are_sent_only_to_authenticated_callers(chat: ChatClient) -> None:
+    response = chat.send("reactions.get")
+    stranger = chat.with_token("xoxb-1").send("reactions.get")
 
-    assert SCOPES == answer.headers["x-oauth-scopes"]
-    assert "reactions:read" == answer.headers["x-accepted-oauth-scopes"]
+    assert SCOPES == response.headers["x-oauth-scopes"]
+    assert "reactions:read" == response.headers["x-accepted-oauth-scopes"]
     assert "x-oauth-scopes" not in stranger.headers
 
 
 @pytest.mark.parametrize("method", ["auth.revoke", "apps.uninstall"])
-def test_revoking_the_token_removes_the_application(chat: Chat, method: str) -> None:
+def test_revoking_the_token_removes_the_app(chat: ChatClient, method: str) -> None:
     client = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}
     tried = chat("auth.revoke", test="1")
     done = chat(method, **client)
@@ -51,7 +51,7 @@ def test_revoking_the_token_removes_the_application(chat: Chat, method: str) -> 
     assert [False, True, "account_inactive"] == [tried["revoked"], done["ok"], after["error"]]
 
 
-def test_uninstalling_takes_the_clients_own_secret(chat: Chat) -> None:
-    answer = chat("apps.uninstall", client_id=access.CLIENT_ID, client_secret="guess")
+def test_uninstalling_requires_the_client_secret(chat: ChatClient) -> None:
+    response = chat("apps.uninstall", client_id=access.CLIENT_ID, client_secret="guess")
 
-    assert "bad_client_secret" == answer["error"]
+    assert "bad_client_secret" == response["error"]

@@ -1,28 +1,28 @@
-"""Channels that a bot makes and changes."""
+"""Channels created and managed by the bot."""
 
 from typing import Any
 
 import pytest
 
-from sandbox.tests.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
+from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
 
 USER = "U04NW000007"
 
 
-def made(chat: Chat, name: str = "ships", **arguments: Any) -> str:
-    """A new channel of the bot's."""
+def create_channel(chat: ChatClient, name: str = "ships", **arguments: Any) -> str:
+    """Create a channel and return its id."""
     return str(chat("conversations.create", name=name, **arguments)["channel"]["id"])
 
 
-def test_a_channel_is_made_with_the_bot_in_it(chat: Chat) -> None:
+def test_created_channel_contains_the_bot(chat: ChatClient) -> None:
     channel = chat("conversations.create", name="ships")["channel"]
 
     assert ("ships", True, False) == (channel["name"], channel["is_member"], channel["is_private"])
     assert chat.post("hello", channel=channel["id"])
 
 
-def test_a_private_channel_is_seen_by_its_members(chat: Chat) -> None:
-    channel = made(chat, is_private=True)
+def test_created_private_channel_is_visible_to_the_bot(chat: ChatClient) -> None:
+    channel = create_channel(chat, is_private=True)
 
     assert chat("conversations.info", channel=channel)["channel"]["is_private"]
 
@@ -37,12 +37,12 @@ def test_a_private_channel_is_seen_by_its_members(chat: Chat) -> None:
     ],
     ids=str,
 )
-def test_a_name_that_will_not_do_is_refused(chat: Chat, name: str, code: str) -> None:
+def test_invalid_channel_names_are_rejected(chat: ChatClient, name: str, code: str) -> None:
     assert code == chat("conversations.create", name=name)["error"]
 
 
-def test_people_are_invited_and_told_of(chat: Chat) -> None:
-    channel = made(chat)
+def test_invited_users_are_listed_as_members(chat: ChatClient) -> None:
+    channel = create_channel(chat)
     chat("conversations.invite", channel=channel, users=USER)
 
     assert USER in chat("conversations.members", channel=channel)["members"]
@@ -54,12 +54,12 @@ def test_people_are_invited_and_told_of(chat: Chat) -> None:
     [("", "no_user"), ("U0NOBODY000", "user_not_found"), ("U05RELAYBOT", "cant_invite_self")],
     ids=str,
 )
-def test_an_invitation_that_cannot_be_is_refused(chat: Chat, users: str, code: str) -> None:
+def test_invalid_invitations_are_rejected(chat: ChatClient, users: str, code: str) -> None:
     assert code == chat("conversations.invite", channel=GENERAL, users=users)["error"]
 
 
-def test_a_topic_is_set_and_a_channel_put_away(chat: Chat) -> None:
-    channel = made(chat)
+def test_topic_is_set_and_channel_is_archived(chat: ChatClient) -> None:
+    channel = create_channel(chat)
     topic = chat("conversations.setTopic", channel=channel, topic="Hulls")["channel"]["topic"]["value"]
     chat("conversations.archive", channel=channel)
 
@@ -77,7 +77,7 @@ def test_a_topic_is_set_and_a_channel_put_away(chat: Chat) -> None:
     ],
     ids=str,
 )
-def test_a_channel_that_is_not_the_bots_to_change_stays(chat: Chat, method: str, channel: str, code: str) -> None:
+def test_changes_to_restricted_channels_are_rejected(chat: ChatClient, method: str, channel: str, code: str) -> None:
     assert code == chat(method, channel=channel)["error"]
 
 
@@ -106,23 +106,23 @@ def test_a_channel_that_is_not_the_bots_to_change_stays(chat: Chat, method: str,
     ],
     ids=str,
 )
-def test_what_cannot_be_done_is_refused_in_the_vendors_words(
-    chat: Chat, method: str, arguments: dict[str, str], code: str
+def test_invalid_calls_return_the_vendors_errors(
+    chat: ChatClient, method: str, arguments: dict[str, str], code: str
 ) -> None:
     assert code == chat(method, channel=GENERAL, **arguments)["error"]
 
 
-def test_a_conversation_of_several_is_opened_with_its_scope_alone(chat: Chat) -> None:
-    refused = chat("conversations.open", users=f"{USER},U04NW000008")["needed"]
+def test_group_conversation_requires_its_own_scope(chat: ChatClient) -> None:
+    needed_scope = chat("conversations.open", users=f"{USER},U04NW000008")["needed"]
     scopes = chat.sandbox.emulators["chat"].context.knobs["scopes"]
-    chat.steer("knobs", scopes=f"{scopes},mpim:write,mpim:read")
+    chat.control("knobs", scopes=f"{scopes},mpim:write,mpim:read")
     opened = chat("conversations.open", users=f"{USER},U04NW000008", return_im="true")["channel"]
     closed = [chat("conversations.close", channel=opened["id"]) for _ in range(2)]
 
     assert ("mpim:write", True, 3) == (
-        refused,
+        needed_scope,
         opened["is_mpim"],
         len(chat("conversations.members", channel=opened["id"])["members"]),
     )
-    assert [None, True] == [one.get("already_closed") for one in closed]
-    assert opened["id"] in [one["id"] for one in chat.pages("conversations.list", "channels", types="mpim")[-1]]
+    assert [None, True] == [channel.get("already_closed") for channel in closed]
+    assert opened["id"] in [channel["id"] for channel in chat.pages("conversations.list", "channels", types="mpim")[-1]]

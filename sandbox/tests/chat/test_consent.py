@@ -1,4 +1,4 @@
-"""How an app is authorised at the chat stand-in."""
+"""Authorisation of an app in the Slack emulator."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import pytest
 import requests
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.calling import GENERAL, Chat, code_of, consent
+from sandbox.tests.chat.client import GENERAL, ChatClient, authorization_code, consent
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
 
 
-def exchange(chat: Chat, *, basic: bool = True, **fields: str) -> dict[str, Any]:
+def exchange(chat: ChatClient, *, basic: bool = True, **fields: str) -> dict[str, Any]:
     client = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}
     form = ({} if basic else client) | {"redirect_uri": "https://app.example/back?a=1"} | fields
     auth = (access.CLIENT_ID, access.CLIENT_SECRET) if basic else None
@@ -19,7 +19,7 @@ def exchange(chat: Chat, *, basic: bool = True, **fields: str) -> dict[str, Any]
     return dict(requests.post(address, data=form, auth=auth, timeout=60).json())
 
 
-def test_the_consent_page_asks_and_sends_the_decision_back(chat: Chat) -> None:
+def test_consent_page_returns_the_decision_to_the_callback(chat: ChatClient) -> None:
     page = consent(chat)
     denied = consent(chat, decision="deny")
     allowed = consent(chat, decision="allow")
@@ -30,7 +30,7 @@ def test_the_consent_page_asks_and_sends_the_decision_back(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "refusal"),
+    ("query", "error"),
     [
         ({"client_id": "1.2"}, "invalid_client_id"),
         ({"scope": ""}, "no_scopes"),
@@ -38,15 +38,15 @@ def test_the_consent_page_asks_and_sends_the_decision_back(chat: Chat) -> None:
         ({"redirect_uri": "http://[::"}, "bad_redirect_uri"),
     ],
 )
-def test_the_consent_page_refuses_what_it_cannot_ask(chat: Chat, query: dict[str, str], refusal: str) -> None:
-    answer = consent(chat, auto_approve="1", **query)
+def test_consent_page_rejects_invalid_requests(chat: ChatClient, query: dict[str, str], error: str) -> None:
+    response = consent(chat, auto_approve="1", **query)
 
-    assert (200, True) == (answer.status_code, refusal in answer.text)
+    assert (200, True) == (response.status_code, error in response.text)
 
 
 @pytest.mark.parametrize("basic", [True, False], ids=["basic", "form"])
-def test_a_code_is_exchanged_once(chat: Chat, *, basic: bool) -> None:
-    code = code_of(consent(chat, auto_approve="1"))
+def test_code_can_be_exchanged_only_once(chat: ChatClient, *, basic: bool) -> None:
+    code = authorization_code(consent(chat, auto_approve="1"))
 
     granted = exchange(chat, basic=basic, code=code)
     again = exchange(chat, basic=basic, code=code)
@@ -64,17 +64,17 @@ def test_a_code_is_exchanged_once(chat: Chat, *, basic: bool) -> None:
         "is_enterprise_install": False,
     } == granted
     assert {"ok": False, "error": "invalid_code"} == again
-    assert chat.let_in_by(token)("auth.test")["ok"]
+    assert chat.with_token(token)("auth.test")["ok"]
 
 
-def test_a_removed_application_is_installed_again_with_what_is_granted_now(chat: Chat) -> None:
-    chat.steer("revoke")
+def test_removed_app_is_reinstalled_with_the_newly_granted_scopes(chat: ChatClient) -> None:
+    chat.control("revoke")
 
-    granted = exchange(chat, code=code_of(consent(chat, auto_approve="1")))
+    granted = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))
 
     assert "chat:write,channels:read" == granted["scope"]
     assert "account_inactive" == chat("auth.test")["error"]
-    assert chat.let_in_by(granted["access_token"])("conversations.info", channel=GENERAL)["ok"]
+    assert chat.with_token(granted["access_token"])("conversations.info", channel=GENERAL)["ok"]
 
 
 @pytest.mark.parametrize(
@@ -88,42 +88,42 @@ def test_a_removed_application_is_installed_again_with_what_is_granted_now(chat:
         ({"client_id": "x"}, "invalid_client_id"),
     ],
 )
-def test_an_exchange_that_does_not_fit_is_refused(chat: Chat, fields: dict[str, str], error: str) -> None:
-    code = code_of(consent(chat, auto_approve="1"))
+def test_invalid_code_exchanges_are_rejected(chat: ChatClient, fields: dict[str, str], error: str) -> None:
+    code = authorization_code(consent(chat, auto_approve="1"))
 
     assert exchange(chat, basic=False, **({"code": code} | fields)) == {"ok": False, "error": error}
 
 
-def test_a_code_is_bound_to_the_path_below_the_registered_address_that_it_was_issued_for(chat: Chat) -> None:
-    chat.steer("knobs", redirect_uris=["https://gateway.test/back"])
+def test_code_is_bound_to_its_redirect_path(chat: ChatClient) -> None:
+    chat.control("knobs", redirect_uris=["https://gateway.test/back"])
     below = {"redirect_uri": "https://gateway.test/back/1"}
-    code = code_of(consent(chat, auto_approve="1", **below))
-    beside = consent(chat, auto_approve="1", redirect_uri="https://gateway.test/backwards")
+    code = authorization_code(consent(chat, auto_approve="1", **below))
+    sibling = consent(chat, auto_approve="1", redirect_uri="https://gateway.test/backwards")
 
-    assert "bad_redirect_uri" in beside.text
+    assert "bad_redirect_uri" in sibling.text
     assert "bad_redirect_uri" == exchange(chat, code=code, redirect_uri="https://gateway.test/back/2")["error"]
 
 
-def refresh(chat: Chat, token: str) -> dict[str, Any]:
+def refresh(chat: ChatClient, token: str) -> dict[str, Any]:
     return exchange(chat, grant_type="refresh_token", refresh_token=token)
 
 
-def test_rotating_tokens_expire_and_are_refreshed(chat: Chat, clock: ManualClock) -> None:
-    chat.steer("knobs", rotation=True)
-    first = exchange(chat, code=code_of(consent(chat, auto_approve="1")))
+def test_rotating_tokens_expire_and_are_refreshed(chat: ChatClient, clock: ManualClock) -> None:
+    chat.control("knobs", rotation=True)
+    first = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))
     clock.at += 43_200
-    expired = chat.let_in_by(first["access_token"])("auth.test")
+    expired = chat.with_token(first["access_token"])("auth.test")
     second = refresh(chat, first["refresh_token"])
-    remaining = chat.let_in_by(second["access_token"])("auth.test")["expires_in"]
+    remaining = chat.with_token(second["access_token"])("auth.test")["expires_in"]
 
     assert ("xoxe.xoxb-1-", "xoxe-1-") == (first["access_token"][:12], first["refresh_token"][:7])
     assert [43_200, "bot", 43_200] == [second["expires_in"], second["token_type"], remaining]
     assert {"ok": False, "error": "token_expired"} == expired
 
 
-def test_a_refresh_token_is_taken_again_only_for_a_short_while(chat: Chat, clock: ManualClock) -> None:
-    chat.steer("knobs", rotation=True)
-    token = exchange(chat, code=code_of(consent(chat, auto_approve="1")))["refresh_token"]
+def test_used_refresh_token_is_accepted_only_briefly(chat: ChatClient, clock: ManualClock) -> None:
+    chat.control("knobs", rotation=True)
+    token = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))["refresh_token"]
     refresh(chat, token)
     clock.at += 30
     soon = refresh(chat, token)
@@ -133,26 +133,26 @@ def test_a_refresh_token_is_taken_again_only_for_a_short_while(chat: Chat, clock
     assert [True, "invalid_refresh_token"] == [soon["ok"], late["error"]]
 
 
-def test_a_third_rotating_token_ends_the_oldest(chat: Chat) -> None:
-    chat.steer("knobs", rotation=True)
-    first = exchange(chat, code=code_of(consent(chat, auto_approve="1")))
+def test_third_rotating_token_revokes_the_oldest(chat: ChatClient) -> None:
+    chat.control("knobs", rotation=True)
+    first = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))
     second = refresh(chat, first["refresh_token"])
     third = refresh(chat, second["refresh_token"])
-    answers = [chat.let_in_by(pair["access_token"])("auth.test") for pair in (first, second, third)]
+    responses = [chat.with_token(pair["access_token"])("auth.test") for pair in (first, second, third)]
 
-    assert ["token_revoked", None, None] == [answer.get("error") for answer in answers]
+    assert ["token_revoked", None, None] == [response.get("error") for response in responses]
 
 
-def test_revoking_a_rotating_token_ends_it_alone(chat: Chat) -> None:
-    chat.steer("knobs", rotation=True)
-    pair = exchange(chat, code=code_of(consent(chat, auto_approve="1")))
-    rotating = chat.let_in_by(pair["access_token"])
+def test_revoking_a_rotating_token_leaves_others_valid(chat: ChatClient) -> None:
+    chat.control("knobs", rotation=True)
+    pair = exchange(chat, code=authorization_code(consent(chat, auto_approve="1")))
+    rotating = chat.with_token(pair["access_token"])
     rotating("auth.revoke")
 
     assert ["token_revoked", True] == [rotating("auth.test")["error"], chat("auth.test")["ok"]]
 
 
-def test_a_legacy_token_is_swapped_once(chat: Chat) -> None:
+def test_legacy_token_is_exchanged_only_once(chat: ChatClient) -> None:
     client = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}
     swapped = chat("oauth.v2.exchange", token=chat.token, **client)
     again = chat("oauth.v2.exchange", token=chat.token, **client)

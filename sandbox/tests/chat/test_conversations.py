@@ -1,12 +1,12 @@
-"""Conversations of the chat stand-in."""
+"""Conversations of the Slack emulator."""
 
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
+from sandbox.tests.chat.client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
 
 
-def test_lists_show_what_the_bot_sees(chat: Chat) -> None:
+def test_lists_contain_the_channels_visible_to_the_bot(chat: ChatClient) -> None:
     everything = [
         channel
         for page in chat.pages("conversations.list", "channels", types="public_channel,private_channel,im", limit=200)
@@ -21,30 +21,30 @@ def test_lists_show_what_the_bot_sees(chat: Chat) -> None:
     assert (True, False) == (by_id["G04WARROOM2"]["is_group"], by_id["G04WARROOM2"]["is_channel"])
 
 
-def test_an_im_has_a_user_and_no_name(chat: Chat) -> None:
-    left = chat("conversations.info", channel=DELETED_IM)["channel"]
+def test_an_im_has_a_user_and_no_name(chat: ChatClient) -> None:
+    im = chat("conversations.info", channel=DELETED_IM)["channel"]
 
-    assert ("U04NW000045", True) == (left["user"], left["is_user_deleted"])
-    assert not left.keys() & {"name", "is_private", "num_members", "is_member"}
+    assert ("U04NW000045", True) == (im["user"], im["is_user_deleted"])
+    assert not im.keys() & {"name", "is_private", "num_members", "is_member"}
 
 
-def test_lists_are_public_only_unless_types_are_given(chat: Chat) -> None:
+def test_lists_contain_only_public_channels_without_types(chat: ChatClient) -> None:
     plain = chat("conversations.list", limit=999)["channels"]
     misspelt = chat("conversations.list", limit=999, type="private_channel")["channels"]
 
-    assert [False, False] == [any(c["is_private"] for c in found) for found in (plain, misspelt)]
+    assert [False, False] == [any(c["is_private"] for c in channels) for channels in (plain, misspelt)]
 
 
-def test_pages_are_cut_before_they_are_filtered(chat: Chat) -> None:
+def test_pages_are_filtered_after_pagination(chat: ChatClient) -> None:
     pages = chat.pages("conversations.list", "channels", limit=25, exclude_archived="true")
     lengths = [len(page) for page in pages]
-    whole = chat("conversations.list", limit=999, exclude_archived="1")["channels"]
+    all_channels = chat("conversations.list", limit=999, exclude_archived="1")["channels"]
 
     assert 0 in lengths[:-1]
-    assert whole == [channel for page in pages for channel in page]
+    assert all_channels == [channel for page in pages for channel in page]
 
 
-def test_cursors_look_like_the_vendors(chat: Chat) -> None:
+def test_cursors_have_the_vendors_format(chat: ChatClient) -> None:
     cursor = chat("conversations.list", limit=10)["response_metadata"]["next_cursor"]
 
     assert cursor.endswith("=")
@@ -85,35 +85,35 @@ def test_cursors_look_like_the_vendors(chat: Chat) -> None:
         ("conversations.open", {"channel": GENERAL}, "method_not_supported_for_channel_type"),
     ],
 )
-def test_requests_that_cannot_be_met_are_refused(
-    chat: Chat, method: str, arguments: dict[str, str], error: str
+def test_invalid_conversation_requests_are_rejected(
+    chat: ChatClient, method: str, arguments: dict[str, str], error: str
 ) -> None:
     assert error == chat(method, **arguments)["error"]
 
 
-def test_memberships_come_without_counts(chat: Chat) -> None:
+def test_memberships_omit_member_counts(chat: ChatClient) -> None:
     pages = chat.pages("users.conversations", "channels", types="public_channel,private_channel", limit=200)
-    found = {channel["id"]: channel for page in pages for channel in page}
+    channels = {channel["id"]: channel for page in pages for channel in page}
 
-    assert found.keys() >= {GENERAL, "C04PRIVATE1"}
-    assert UNJOINED_PUBLIC not in found
-    assert not found[GENERAL].keys() & {"num_members", "is_member"}
+    assert channels.keys() >= {GENERAL, "C04PRIVATE1"}
+    assert UNJOINED_PUBLIC not in channels
+    assert not channels[GENERAL].keys() & {"num_members", "is_member"}
 
 
-def test_counts_of_one_channel_come_on_request(chat: Chat) -> None:
+def test_member_count_of_a_channel_is_returned_on_request(chat: ChatClient) -> None:
     plain = chat("conversations.info", channel=GENERAL)["channel"]
     counted = chat("conversations.info", channel=GENERAL, include_num_members="true")["channel"]
 
     assert (False, 46) == ("num_members" in plain, counted["num_members"])
 
 
-def test_members_are_paged(chat: Chat) -> None:
+def test_members_are_paged(chat: ChatClient) -> None:
     pages = chat.pages("conversations.members", "members", channel=GENERAL, limit=20)
 
     assert [20, 20, 6] == [len(page) for page in pages]
 
 
-def test_joining_twice_is_remarked_on(chat: Chat) -> None:
+def test_joining_twice_returns_a_warning(chat: ChatClient) -> None:
     first = chat("conversations.join", channel=UNJOINED_PUBLIC)
     second = chat("conversations.join", channel=UNJOINED_PUBLIC)
 
@@ -121,17 +121,17 @@ def test_joining_twice_is_remarked_on(chat: Chat) -> None:
     assert "channel_join" == chat("conversations.history", channel=UNJOINED_PUBLIC, limit=1)["messages"][0]["subtype"]
 
 
-def test_history_is_paged_newest_first(chat: Chat) -> None:
+def test_history_is_paged_newest_first(chat: ChatClient) -> None:
     pages = chat.pages("conversations.history", "messages", channel=GENERAL, limit=50)
     ids = [message["ts"] for page in pages for message in page]
-    whole = chat("conversations.history", channel=GENERAL, limit=999)
+    history = chat("conversations.history", channel=GENERAL, limit=999)
 
     assert ids == sorted(ids, reverse=True)
-    assert ids == [message["ts"] for message in whole["messages"]]
-    assert (False, False) == (whole["has_more"], "response_metadata" in whole)
+    assert ids == [message["ts"] for message in history["messages"]]
+    assert (False, False) == (history["has_more"], "response_metadata" in history)
 
 
-def test_history_is_bounded_by_time(chat: Chat) -> None:
+def test_history_is_limited_by_oldest_and_latest(chat: ChatClient) -> None:
     a, b, c = (chat.post(text) for text in "abc")
 
     def ids(**arguments: str) -> list[str]:
@@ -143,19 +143,19 @@ def test_history_is_bounded_by_time(chat: Chat) -> None:
     assert [c, b, a] == ids(oldest=a, latest=c, inclusive="true")
 
 
-def test_threads_are_paged_oldest_first_from_their_parent_on(chat: Chat) -> None:
+def test_threads_are_paged_oldest_first_after_their_parent(chat: ChatClient) -> None:
     root = chat.post("root")
-    replies = [chat.act("message", channel_id=GENERAL, text=f"{n}", thread_ts=root)["ts"] for n in range(4)]
+    replies = [chat.perform("message", channel_id=GENERAL, text=f"{n}", thread_ts=root)["ts"] for n in range(4)]
     pages = chat.pages("conversations.replies", "messages", channel=GENERAL, ts=root, limit=2)
     since = chat("conversations.replies", channel=GENERAL, ts=root, oldest=replies[2])["messages"]
     alone = chat("conversations.replies", channel=GENERAL, ts=replies[0])["messages"]
 
     assert [[root, replies[0]], replies[1:3], replies[3:]] == [[m["ts"] for m in page] for page in pages]
-    assert [[root, replies[3]], [replies[0]]] == [[m["ts"] for m in found] for found in (since, alone)]
+    assert [[root, replies[3]], [replies[0]]] == [[m["ts"] for m in messages] for messages in (since, alone)]
 
 
-def test_the_restricted_tier_reads_fifteen_once_a_minute(chat: Chat, clock: ManualClock) -> None:
-    chat.steer("knobs", history_tier="restricted")
+def test_restricted_tier_returns_fifteen_messages_once_a_minute(chat: ChatClient, clock: ManualClock) -> None:
+    chat.control("knobs", history_tier="restricted")
     first = chat("conversations.history", channel=GENERAL, limit=200)
     second = chat.send("conversations.history", data={"channel": "C04PRIVATE1"})
     replies = chat("conversations.replies", channel=GENERAL, ts="1759000100.000100")

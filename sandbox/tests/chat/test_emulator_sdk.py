@@ -1,4 +1,4 @@
-"""The chat stand-in, judged by the vendor's own libraries."""
+"""The Slack emulator, tested with the vendor's libraries."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from workspace_sandbox.chat import ChatEmulator, access
 from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-"""The library leaves its connections to the collector."""
+"""The SDK leaves its connections to the garbage collector."""
 
 GENERAL = "C04GENERAL1"
 
@@ -35,11 +35,11 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def emulator(sandbox: Sandbox) -> ChatEmulator:
-    found = sandbox.emulators["chat"]
-    assert isinstance(found, ChatEmulator)
-    found.context.reset()
-    found.reset()
-    return found
+    chat_emulator = sandbox.emulators["chat"]
+    assert isinstance(chat_emulator, ChatEmulator)
+    chat_emulator.context.reset()
+    chat_emulator.reset()
+    return chat_emulator
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def async_client(emulator: ChatEmulator) -> AsyncWebClient:
     return AsyncWebClient(token=emulator.credentials()["token"], base_url=api(emulator), retry_handlers=[])
 
 
-def test_the_client_learns_who_it_is(client: WebClient) -> None:
+def test_sdk_reads_its_identity(client: WebClient) -> None:
     assert "U05RELAYBOT" == client.auth_test()["user_id"]
 
 
-def test_the_client_posts_edits_and_deletes(client: WebClient) -> None:
+def test_sdk_posts_edits_and_deletes_messages(client: WebClient) -> None:
     metadata = {"event_type": "gw_post", "event_payload": {"k": "1"}}
     root = client.chat_postMessage(channel="#general", text="root", metadata=metadata, client_msg_id="6f")
     reply = client.chat_postMessage(channel=GENERAL, text="reply", thread_ts=root["ts"], blocks=[{"type": "divider"}])
@@ -75,7 +75,7 @@ def test_the_client_posts_edits_and_deletes(client: WebClient) -> None:
     assert metadata == thread[0]["metadata"]
 
 
-def test_the_client_pages_through_conversations(client: WebClient) -> None:
+def test_sdk_pages_through_conversations(client: WebClient) -> None:
     listing = client.conversations_list(types="public_channel,private_channel,im", limit=50, exclude_archived=True)
     pages = [page["channels"] for page in listing]
     names = [channel.get("name", "") for page in pages for channel in page]
@@ -84,7 +84,7 @@ def test_the_client_pages_through_conversations(client: WebClient) -> None:
     assert not any(name.startswith("2024-project") for name in names)
 
 
-def test_the_client_reads_conversations_and_people(client: WebClient) -> None:
+def test_sdk_reads_conversations_and_users(client: WebClient) -> None:
     counted = client.conversations_info(channel=GENERAL, include_num_members=True)["channel"]["num_members"]
     mine = client.users_conversations(types="private_channel", limit=200)["channels"]
     members = client.conversations_members(channel=GENERAL, limit=100)["members"]
@@ -98,10 +98,10 @@ def test_the_client_reads_conversations_and_people(client: WebClient) -> None:
     assert (True, "D04IM000001", True, "Zoë Brandt") == (bool(mine) or None, opened, joined, person)
 
 
-def test_the_client_reacts(client: WebClient) -> None:
+def test_sdk_adds_and_removes_reactions(client: WebClient) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
     client.reactions_add(name="eyes", **item)
-    with pytest.raises(SlackApiError) as refused:
+    with pytest.raises(SlackApiError) as caught:
         client.reactions_add(name="eyes", **item)
     names = [
         reaction["name"]
@@ -109,12 +109,12 @@ def test_the_client_reacts(client: WebClient) -> None:
     ]
     client.reactions_remove(name="eyes", **item)
 
-    assert "already_reacted" == refused.value.response["error"]
+    assert "already_reacted" == caught.value.response["error"]
     assert "eyes" in names
     assert "party_parrot" in client.emoji_list()["emoji"]
 
 
-def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: ChatEmulator) -> None:
+def test_sdk_manages_a_channel_until_it_leaves(client: WebClient, emulator: ChatEmulator) -> None:
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         channel = client.conversations_create(name="ships")["channel"]["id"]
@@ -128,7 +128,7 @@ def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: 
         ts = client.chat_meMessage(channel=channel, text="waves")["ts"]
         client.conversations_mark(channel=channel, ts=ts)
         read = client.conversations_info(channel=channel)["channel"]["last_read"]
-        said = client.conversations_history(channel=channel)["messages"]
+        history = client.conversations_history(channel=channel)["messages"]
         client.conversations_leave(channel=channel)
         events = [json.loads(inbox.take()[1])["event"] for _ in range(18)]
 
@@ -145,33 +145,33 @@ def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: 
         read,
     )
     assert ["me_message", "channel_unarchive", "channel_archive", "channel_purpose", "channel_topic"] == [
-        one["subtype"] for one in said[:5]
+        one["subtype"] for one in history[:5]
     ]
 
 
-def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulator: ChatEmulator) -> None:
+def test_sdk_uploads_and_downloads_a_file(client: WebClient, emulator: ChatEmulator) -> None:
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         sent = client.files_upload_v2(
             channel=GENERAL, content="1,2\n", filename="n.csv", title="Numbers", initial_comment="See & read"
         )["file"]
-        # Before the reset, which drops what is still to be delivered.
+        # Read before the reset, which drops pending deliveries.
         events = {json.loads(inbox.take()[1])["event"]["type"] for _ in range(3)}
-        kept = dump_state(emulator)
+        state = dump_state(emulator)
         emulator.reset()
-        restore(emulator, kept)
-    told = client.files_info(file=sent["id"])["file"]
+        restore(emulator, state)
+    file = client.files_info(file=sent["id"])["file"]
     listed = client.files_list(channel=GENERAL, types="all")
     (message, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
     with httpx.Client() as http:
         token = {"Authorization": f"Bearer {client.token}"}
-        read, stranger = http.get(told["url_private"], headers=token), http.get(told["url_private"])
+        read, stranger = http.get(file["url_private"], headers=token), http.get(file["url_private"])
     client.files_delete(file=sent["id"])
     (stone,) = client.conversations_history(channel=GENERAL, limit=1)["messages"][0]["files"]
 
     assert {"file_created", "message", "file_shared"} == events
     assert ("Numbers", "csv", 4, [GENERAL], True) == tuple(
-        told[name] for name in ("title", "filetype", "size", "channels", "is_public")
+        file[name] for name in ("title", "filetype", "size", "channels", "is_public")
     )
     assert ("file_share", "See &amp; read", [sent["id"]]) == (
         *(message[name] for name in ("subtype", "text")),
@@ -183,26 +183,26 @@ def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulato
         client.files_info(file=sent["id"])
 
 
-def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator, sandbox: Sandbox) -> None:
+def test_sdk_schedules_messages(client: WebClient, emulator: ChatEmulator, sandbox: Sandbox) -> None:
     soon = int(emulator.context.clock.now()) + 600
-    kept = client.chat_scheduleMessage(channel=GENERAL, text="later", post_at=soon)
+    scheduled = client.chat_scheduleMessage(channel=GENERAL, text="later", post_at=soon)
     dropped = client.chat_scheduleMessage(channel=GENERAL, text="never", post_at=soon + 60)["scheduled_message_id"]
     client.chat_deleteScheduledMessage(channel=GENERAL, scheduled_message_id=dropped)
     waiting = client.chat_scheduledMessages_list()["scheduled_messages"]
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         sandbox.clock.set(soon + 1)
-        heard = json.loads(inbox.take()[1])["event"]["text"]
+        delivered = json.loads(inbox.take()[1])["event"]["text"]
         sandbox.clock.release()
     (posted, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
 
-    assert [(kept["scheduled_message_id"], soon, "later")] == [
+    assert [(scheduled["scheduled_message_id"], soon, "later")] == [
         (one["id"], one["post_at"], one["text"]) for one in waiting
     ]
-    assert ("later", "later", "U05RELAYBOT") == (heard, posted["text"], posted["user"])
+    assert ("later", "later", "U05RELAYBOT") == (delivered, posted["text"], posted["user"])
 
 
-def test_the_client_pins_and_looks_people_up(client: WebClient, emulator: ChatEmulator) -> None:
+def test_sdk_pins_messages_and_looks_up_users(client: WebClient, emulator: ChatEmulator) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
@@ -231,33 +231,33 @@ def test_the_client_pins_and_looks_people_up(client: WebClient, emulator: ChatEm
     )
 
 
-def test_the_client_is_throttled(client: WebClient) -> None:
-    answers = [client.users_list(limit=1)["ok"] for _ in range(20)]
-    with pytest.raises(SlackApiError) as refused:
+def test_sdk_receives_rate_limit_errors(client: WebClient) -> None:
+    responses = [client.users_list(limit=1)["ok"] for _ in range(20)]
+    with pytest.raises(SlackApiError) as caught:
         client.users_list(limit=1)
 
-    assert answers == [True] * 20
-    assert (429, "ratelimited") == (refused.value.response.status_code, refused.value.response["error"])
-    assert 0 < int(refused.value.response.headers["Retry-After"]) <= 60
+    assert responses == [True] * 20
+    assert (429, "ratelimited") == (caught.value.response.status_code, caught.value.response["error"])
+    assert 0 < int(caught.value.response.headers["Retry-After"]) <= 60
 
 
-def test_the_client_hears_of_missing_scopes(client: WebClient, emulator: ChatEmulator) -> None:
+def test_sdk_receives_missing_scope_errors(client: WebClient, emulator: ChatEmulator) -> None:
     emulator.context.knobs["scopes"] = "chat:write"
-    with pytest.raises(SlackApiError) as refused:
+    with pytest.raises(SlackApiError) as caught:
         client.conversations_list()
 
-    assert ("missing_scope", "chat:write") == (refused.value.response["error"], refused.value.response["provided"])
+    assert ("missing_scope", "chat:write") == (caught.value.response["error"], caught.value.response["provided"])
 
 
-def test_the_client_revokes_its_token(client: WebClient) -> None:
+def test_sdk_revokes_its_token(client: WebClient) -> None:
     revoked = client.auth_revoke()["revoked"]
-    with pytest.raises(SlackApiError) as refused:
+    with pytest.raises(SlackApiError) as caught:
         client.auth_test()
 
-    assert (True, "account_inactive") == (revoked, refused.value.response["error"])
+    assert (True, "account_inactive") == (revoked, caught.value.response["error"])
 
 
-def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulator) -> None:
+def test_sdk_installs_the_app_and_rotates_tokens(client: WebClient, emulator: ChatEmulator) -> None:
     emulator.context.knobs["rotation"] = True
     back = "https://app.example/back"
     page = AuthorizeUrlGenerator(
@@ -285,8 +285,8 @@ def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulat
     assert client.auth_test(token=rotated.bot_token)["ok"]
 
 
-async def test_the_async_client_speaks_too(async_client: AsyncWebClient) -> None:
-    who = await async_client.auth_test()
+async def test_async_sdk_makes_the_same_calls(async_client: AsyncWebClient) -> None:
+    identity = await async_client.auth_test()
     posted = await async_client.chat_postMessage(channel=GENERAL, text="x")
     edited = await async_client.chat_update(channel=GENERAL, ts=posted["ts"], text="y")
     listed = await async_client.conversations_list(types="public_channel,private_channel", limit=20)
@@ -295,11 +295,11 @@ async def test_the_async_client_speaks_too(async_client: AsyncWebClient) -> None
     with pytest.raises(SlackApiError, match="channel_not_found"):
         await async_client.conversations_info(channel="C04FOREIGN1")
 
-    assert ("U05RELAYBOT", "y", 20, 3) == (who["user_id"], edited["text"], len(listed["channels"]), len(pages))
+    assert ("U05RELAYBOT", "y", 20, 3) == (identity["user_id"], edited["text"], len(listed["channels"]), len(pages))
 
 
 @pytest.mark.parametrize("ahead", [0, 3600])
-def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is_ahead(
+def test_delivery_signatures_are_valid_even_with_the_clock_ahead(
     sandbox: Sandbox, emulator: ChatEmulator, ahead: float
 ) -> None:
     verifier = SignatureVerifier(emulator.credentials()["signing_secret"])
@@ -314,25 +314,25 @@ def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is
     assert not verifier.is_valid_request(body + b" ", headers)
 
 
-def bolted(delivery: tuple[dict[str, str], bytes]) -> BoltRequest:
+def bolt_request(delivery: tuple[dict[str, str], bytes]) -> BoltRequest:
     headers: dict[str, str | Sequence[str]] = {**delivery[0]}
     return BoltRequest(body=delivery[1].decode(), headers=headers)
 
 
-def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: ChatEmulator) -> None:
-    heard: list[str] = []
+def test_bolt_accepts_the_handshake_and_events(client: WebClient, emulator: ChatEmulator) -> None:
+    received: list[str] = []
     secret = emulator.credentials()["signing_secret"]
     app = App(signing_secret=secret, client=client, process_before_response=True)
-    app.event("message")(lambda event: heard.append(event["text"]))
-    app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
+    app.event("message")(lambda event: received.append(event["text"]))
+    app.event("app_mention")(lambda event: received.append(f"to us: {event['text']}"))
     with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         emulator.perform({"action": "verify_url"})
         handshake = inbox.take()
         emulator.perform({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
         deliveries = [handshake, inbox.take(), inbox.take()]
-    answers = [app.dispatch(bolted(delivery)) for delivery in deliveries]
+    responses = [app.dispatch(bolt_request(delivery)) for delivery in deliveries]
 
-    assert [200, 200, 200] == [answer.status for answer in answers]
-    assert ["<@U05RELAYBOT> deploy", "to us: <@U05RELAYBOT> deploy"] == sorted(heard)
-    assert "challenge" in answers[0].body
+    assert [200, 200, 200] == [response.status for response in responses]
+    assert ["<@U05RELAYBOT> deploy", "to us: <@U05RELAYBOT> deploy"] == sorted(received)
+    assert "challenge" in responses[0].body

@@ -1,47 +1,47 @@
-"""People and reactions of the chat stand-in."""
+"""People and reactions of the Slack emulator."""
 
 import pytest
 
-from sandbox.tests.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
+from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
 from workspace_sandbox.chat.api.emoji import canonical_name
 
 
-def test_people_are_listed_whole_or_in_pages(chat: Chat) -> None:
-    whole = chat("users.list")["members"]
+def test_users_are_listed_with_or_without_pages(chat: ChatClient) -> None:
+    members = chat("users.list")["members"]
     pages = chat.pages("users.list", "members", limit=20)
 
     assert [20, 20, 9] == [len(page) for page in pages]
-    assert whole == [user for page in pages for user in page]
-    assert {"田中 さくら", "Slackbot"} <= {user["profile"]["real_name"] for user in whole}
+    assert members == [user for page in pages for user in page]
+    assert {"田中 さくら", "Slackbot"} <= {user["profile"]["real_name"] for user in members}
 
 
-def test_a_person_is_shown_by_id(chat: Chat) -> None:
+def test_user_is_returned_by_id(chat: ChatClient) -> None:
     user = chat("users.info", user="U04NW000002")["user"]
 
     assert ("Zoë Brandt", False, "zoe") == (user["real_name"], user["deleted"], user["profile"]["display_name"])
 
 
-def test_a_reaction_is_added_once_per_user(chat: Chat) -> None:
+def test_a_reaction_is_added_once_per_user(chat: ChatClient) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
-    chat.act("react", channel_id=GENERAL, ts=item["timestamp"], name="eyes", user="U04NW000002")
+    chat.perform("react", channel_id=GENERAL, ts=item["timestamp"], name="eyes", user="U04NW000002")
     first = chat("reactions.add", name="eyes", **item)
     second = chat("reactions.add", name="eyes", **item)
-    shown = chat("reactions.get", **item)["message"]["reactions"]
+    reactions = chat("reactions.get", **item)["message"]["reactions"]
 
     assert [{"ok": True}, {"ok": False, "error": "already_reacted"}] == [first, second]
-    assert {"name": "eyes", "users": ["U04NW000002", "U05RELAYBOT"], "count": 2} in shown
+    assert {"name": "eyes", "users": ["U04NW000002", "U05RELAYBOT"], "count": 2} in reactions
 
 
-def test_a_reaction_is_removed_once(chat: Chat) -> None:
+def test_a_reaction_is_removed_once(chat: ChatClient) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000100.000100", "name": "rocket"}
     chat("reactions.add", **item)
-    answers = [chat("reactions.remove", **item) for _ in range(2)]
+    responses = [chat("reactions.remove", **item) for _ in range(2)]
 
-    assert [{"ok": True}, {"ok": False, "error": "no_reaction"}] == answers
+    assert [{"ok": True}, {"ok": False, "error": "no_reaction"}] == responses
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "canonical"),
     [
         ("thumbsup", "+1"),
         ("thumbsup::skin-tone-3", "+1::skin-tone-3"),
@@ -53,8 +53,8 @@ def test_a_reaction_is_removed_once(chat: Chat) -> None:
         ("no_such_thing", None),
     ],
 )
-def test_emoji_are_known_by_name(name: str, kept: str | None) -> None:
-    assert kept == canonical_name(name)
+def test_emoji_names_are_canonicalised(name: str, canonical: str | None) -> None:
+    assert canonical == canonical_name(name)
 
 
 @pytest.mark.parametrize(
@@ -70,27 +70,27 @@ def test_emoji_are_known_by_name(name: str, kept: str | None) -> None:
         ({"channel": UNJOINED_PUBLIC}, "not_in_channel"),
     ],
 )
-def test_a_reaction_that_cannot_be_is_refused(chat: Chat, arguments: dict[str, str], error: str) -> None:
-    wanted = {"channel": GENERAL, "timestamp": "1759000100.000100", "name": "eyes"} | arguments
+def test_invalid_reactions_are_rejected(chat: ChatClient, arguments: dict[str, str], error: str) -> None:
+    params = {"channel": GENERAL, "timestamp": "1759000100.000100", "name": "eyes"} | arguments
 
-    assert error == chat("reactions.add", **wanted)["error"]
+    assert error == chat("reactions.add", **params)["error"]
 
 
-def test_archived_channels_take_no_reactions(chat: Chat) -> None:
+def test_reactions_in_archived_channels_are_rejected(chat: ChatClient) -> None:
     ts = chat("conversations.history", channel="C04ARCHIVE1", limit=1)["messages"][0]["ts"]
 
     assert "is_archived" == chat("reactions.add", channel="C04ARCHIVE1", timestamp=ts, name="eyes")["error"]
 
 
-def test_one_user_reacts_so_often_and_no_more(chat: Chat) -> None:
-    chat.steer("knobs", limits=False)
+def test_reactions_per_user_and_message_are_limited(chat: ChatClient) -> None:
+    chat.control("knobs", limits=False)
     item = {"channel": GENERAL, "timestamp": "1759000100.000100"}
     names = [f"clock{hour}{half}" for half in ("", "30") for hour in range(1, 13)]
-    answers = [chat("reactions.add", name=name, **item) for name in names]
+    responses = [chat("reactions.add", name=name, **item) for name in names]
 
-    assert [answer["ok"] for answer in answers[:-1]] == [True] * 23
-    assert "too_many_reactions" == answers[-1]["error"]
+    assert [response["ok"] for response in responses[:-1]] == [True] * 23
+    assert "too_many_reactions" == responses[-1]["error"]
 
 
-def test_added_emoji_are_listed(chat: Chat) -> None:
+def test_custom_emoji_are_listed(chat: ChatClient) -> None:
     assert "alias:squirrel" == chat("emoji.list")["emoji"]["shipit"]

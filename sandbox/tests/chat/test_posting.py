@@ -1,4 +1,4 @@
-"""Messages of the chat stand-in: posted, in threads, edited, deleted."""
+"""Messages of the Slack emulator: posts, threads, edits and deletions."""
 
 import json
 from itertools import pairwise
@@ -6,22 +6,22 @@ from itertools import pairwise
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
+from sandbox.tests.chat.client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
 from workspace_sandbox.chat.api.messages import escape
 
 
-def test_a_post_is_answered_with_its_message(chat: Chat) -> None:
-    answer = chat("chat.postMessage", channel=GENERAL, text="deploy *ok* ✅")
+def test_post_returns_the_created_message(chat: ChatClient) -> None:
+    response = chat("chat.postMessage", channel=GENERAL, text="deploy *ok* ✅")
 
-    message = answer["message"]
+    message = response["message"]
     assert "U05RELAYBOT" == message.pop("bot_profile")["user_id"]
-    assert answer == {
+    assert response == {
         "ok": True,
         "channel": GENERAL,
-        "ts": answer["ts"],
+        "ts": response["ts"],
         "message": {
             "type": "message",
-            "ts": answer["ts"],
+            "ts": response["ts"],
             "text": "deploy *ok* ✅",
             "team": "T04NW2K7QLM",
             "user": "U05RELAYBOT",
@@ -44,15 +44,15 @@ def test_a_post_is_answered_with_its_message(chat: Chat) -> None:
         ("D04IM000001", "D04IM000001"),
     ],
 )
-def test_a_post_goes_to_ids_public_names_and_people(chat: Chat, named: str, channel: str) -> None:
+def test_post_accepts_channel_ids_public_names_and_users(chat: ChatClient, named: str, channel: str) -> None:
     assert channel == chat("chat.postMessage", channel=named, text="x")["channel"]
 
 
-def test_a_post_to_somebody_new_opens_a_conversation(chat: Chat) -> None:
+def test_first_post_to_a_user_opens_a_conversation(chat: ChatClient) -> None:
     posted = chat("chat.postMessage", channel="U04NW000030", text="hello")
-    found = chat("conversations.open", users="U04NW000030")
+    opened = chat("conversations.open", users="U04NW000030")
 
-    assert (posted["channel"][0], posted["channel"], True) == ("D", found["channel"]["id"], found["already_open"])
+    assert (posted["channel"][0], posted["channel"], True) == ("D", opened["channel"]["id"], opened["already_open"])
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_a_post_to_somebody_new_opens_a_conversation(chat: Chat) -> None:
         ("C04ARCHIVE2", "is_archived"),
     ],
 )
-def test_a_post_to_where_the_bot_cannot_go_is_refused(chat: Chat, channel: str, error: str) -> None:
+def test_post_to_an_inaccessible_channel_is_rejected(chat: ChatClient, channel: str, error: str) -> None:
     assert chat("chat.postMessage", channel=channel, text="x") == {"ok": False, "error": error}
 
 
-def test_unjoined_public_channels_need_a_scope_of_their_own(chat: Chat) -> None:
+def test_post_to_an_unjoined_public_channel_requires_its_scope(chat: ChatClient) -> None:
     with_scope = chat("chat.postMessage", channel=UNJOINED_PUBLIC, text="x")
-    chat.steer("knobs", scopes="chat:write")
+    chat.control("knobs", scopes="chat:write")
     without = chat("chat.postMessage", channel=UNJOINED_PUBLIC, text="x")
 
     assert [True, "not_in_channel"] == [with_scope["ok"], without["error"]]
@@ -104,27 +104,27 @@ def test_unjoined_public_channels_need_a_scope_of_their_own(chat: Chat) -> None:
         ({"text": "x", "thread_ts": "1700000000.000001"}, "thread_not_found"),
     ],
 )
-def test_a_post_that_does_not_fit_is_refused(chat: Chat, content: dict[str, str], error: str) -> None:
+def test_invalid_posts_are_rejected(chat: ChatClient, content: dict[str, str], error: str) -> None:
     assert error == chat("chat.postMessage", channel=GENERAL, **content)["error"]
 
 
-def test_the_longest_post_is_kept_whole(chat: Chat) -> None:
-    answer = chat("chat.postMessage", channel=GENERAL, text="ü" * 40_000)
+def test_longest_allowed_post_is_stored_complete(chat: ChatClient) -> None:
+    response = chat("chat.postMessage", channel=GENERAL, text="ü" * 40_000)
 
-    assert 40_000 == len(answer["message"]["text"])
+    assert 40_000 == len(response["message"]["text"])
 
 
-def test_long_posts_can_be_split_as_the_vendor_used_to(chat: Chat) -> None:
-    chat.steer("knobs", long_text="split")
-    answer = chat("chat.postMessage", channel=GENERAL, text="a" * 4_000 + "b")
+def test_long_posts_can_be_split_as_in_the_old_api(chat: ChatClient) -> None:
+    chat.control("knobs", long_text="split")
+    response = chat("chat.postMessage", channel=GENERAL, text="a" * 4_000 + "b")
     newest = chat("conversations.history", channel=GENERAL, limit=2)["messages"]
 
     assert [message["text"] for message in newest] == ["b", "a" * 4_000]
-    assert answer["ts"] == newest[1]["ts"]
+    assert response["ts"] == newest[1]["ts"]
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "escaped"),
     [
         ("a & b < c > d", "a &amp; b &lt; c &gt; d"),
         ("a &amp; b", "a &amp; b"),
@@ -135,41 +135,41 @@ def test_long_posts_can_be_split_as_the_vendor_used_to(chat: Chat) -> None:
         ("> quoted <b>", "&gt; quoted &lt;b&gt;"),
     ],
 )
-def test_special_characters_are_escaped_outside_markup(sent: str, kept: str) -> None:
-    assert kept == escape(sent)
+def test_special_characters_are_escaped_outside_markup(sent: str, escaped: str) -> None:
+    assert escaped == escape(sent)
 
 
-def test_metadata_is_kept_and_shown_on_request_only(chat: Chat) -> None:
+def test_metadata_is_returned_only_on_request(chat: ChatClient) -> None:
     metadata = {"event_type": "gw_post", "event_payload": {"k": "9f"}}
     ts = chat.post("marked", metadata=json.dumps(metadata))
     nested = chat.send("chat.postMessage", json={"channel": GENERAL, "text": "also", "metadata": metadata}).json()
     chat("chat.update", channel=GENERAL, ts=ts, text="changed")
-    shown = chat("conversations.history", channel=GENERAL, limit=2, include_all_metadata="1")["messages"]
+    messages = chat("conversations.history", channel=GENERAL, limit=2, include_all_metadata="1")["messages"]
     hidden = chat("conversations.history", channel=GENERAL, limit=2)["messages"]
 
-    assert [metadata, metadata] == [message["metadata"] for message in shown]
+    assert [metadata, metadata] == [message["metadata"] for message in messages]
     assert [nested["ts"], ts] == [message["ts"] for message in hidden]
     assert [] == [message for message in hidden if "metadata" in message]
 
 
-def test_ids_of_messages_grow_even_while_the_clock_stands(chat: Chat, clock: ManualClock) -> None:
-    made = [chat.post(f"{number}") for number in range(5)]
+def test_message_ids_increase_while_the_clock_stands_still(chat: ChatClient, clock: ManualClock) -> None:
+    ids = [chat.post(f"{number}") for number in range(5)]
 
-    assert ["1790000000.000000", "1790000000.000001"] == made[:2]
-    assert all(earlier < later for earlier, later in pairwise(made))
+    assert ["1790000000.000000", "1790000000.000001"] == ids[:2]
+    assert all(earlier < later for earlier, later in pairwise(ids))
 
 
-def test_a_repeated_client_message_id_is_a_new_post_unless_switched_off(chat: Chat) -> None:
+def test_repeated_client_message_id_is_deduplicated_only_with_the_knob(chat: ChatClient) -> None:
     first = chat.post("x", client_msg_id="6f-1")
     second = chat.post("x", client_msg_id="6f-1")
-    chat.steer("knobs", dedupe_client_msg_id=True)
+    chat.control("knobs", dedupe_client_msg_id=True)
     third = chat.post("x", client_msg_id="6f-1")
 
     assert first != second
     assert second == third
 
 
-def test_a_reply_is_read_with_its_thread_and_not_in_the_history(chat: Chat) -> None:
+def test_reply_is_listed_in_its_thread_but_not_in_the_history(chat: ChatClient) -> None:
     root = chat.post("root")
     replies = [chat.post("one", thread_ts=root), chat.post("two", thread_ts=root)]
     thread = chat("conversations.replies", channel=GENERAL, ts=root)
@@ -180,26 +180,26 @@ def test_a_reply_is_read_with_its_thread_and_not_in_the_history(chat: Chat) -> N
     assert (root, 2, replies[1]) == (newest["ts"], newest["reply_count"], newest["latest_reply"])
 
 
-def test_a_reply_to_a_reply_joins_the_same_thread(chat: Chat) -> None:
+def test_a_reply_to_a_reply_joins_the_same_thread(chat: ChatClient) -> None:
     root = chat.post("root")
     reply = chat.post("one", thread_ts=root)
-    answer = chat("chat.postMessage", channel=GENERAL, text="two", thread_ts=reply)
+    response = chat("chat.postMessage", channel=GENERAL, text="two", thread_ts=reply)
 
-    assert root == answer["message"]["thread_ts"]
+    assert root == response["message"]["thread_ts"]
 
 
-def test_a_reply_to_a_reply_may_be_made_to_stray_where_nobody_sees_it(chat: Chat) -> None:
-    chat.steer("knobs", reply_to_reply="stray")
+def test_reply_to_a_reply_can_be_hidden_with_the_stray_knob(chat: ChatClient) -> None:
+    chat.control("knobs", reply_to_reply="stray")
     root = chat("chat.postMessage", channel=GENERAL, text="root")["ts"]
     first = chat("chat.postMessage", channel=GENERAL, text="first", thread_ts=root)["ts"]
     stray = chat("chat.postMessage", channel=GENERAL, text="second", thread_ts=first)
 
-    shown = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
+    messages = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
     assert first == stray["message"]["thread_ts"]
-    assert ["root", "first"] == [message["text"] for message in shown]
+    assert ["root", "first"] == [message["text"] for message in messages]
 
 
-def test_a_broadcast_reply_is_in_the_history_too(chat: Chat) -> None:
+def test_broadcast_reply_is_also_in_the_history(chat: ChatClient) -> None:
     root = chat.post("root")
     reply = chat.post("all", thread_ts=root, reply_broadcast="true")
     newest = chat("conversations.history", channel=GENERAL, limit=1)["messages"][0]
@@ -207,17 +207,17 @@ def test_a_broadcast_reply_is_in_the_history_too(chat: Chat) -> None:
     assert (reply, "thread_broadcast") == (newest["ts"], newest["subtype"])
 
 
-def test_a_thread_named_by_a_number_swallows_the_message(chat: Chat, clock: ManualClock) -> None:
+def test_message_with_a_numeric_thread_ts_is_lost(chat: ChatClient, clock: ManualClock) -> None:
     root = chat.post("root")
     lost = chat.send("chat.postMessage", json={"channel": GENERAL, "text": "lost", "thread_ts": float(root)}).json()
     thread = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
     newest = chat("conversations.history", channel=GENERAL, limit=1)["messages"]
 
     assert lost["ok"]
-    assert [[root], [root]] == [[message["ts"] for message in found] for found in (thread, newest)]
+    assert [[root], [root]] == [[message["ts"] for message in messages] for messages in (thread, newest)]
 
 
-def test_addresses_name_the_thread_where_there_is_one(chat: Chat) -> None:
+def test_permalinks_of_threaded_messages_name_the_thread(chat: ChatClient) -> None:
     alone, root = chat.post("alone"), chat.post("root")
     reply = chat.post("reply", thread_ts=root)
     links = [
@@ -230,18 +230,18 @@ def test_addresses_name_the_thread_where_there_is_one(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize(("channel", "error"), [("C04FOREIGN1", "channel_not_found"), (GENERAL, "message_not_found")])
-def test_addresses_of_nothing_are_refused(chat: Chat, channel: str, error: str) -> None:
+def test_permalinks_of_unknown_messages_are_rejected(chat: ChatClient, channel: str, error: str) -> None:
     assert error == chat("chat.getPermalink", channel=channel, message_ts="1700000000.000001")["error"]
 
 
-def test_an_edit_says_who_and_when(chat: Chat, clock: ManualClock) -> None:
+def test_edit_records_its_user_and_time(chat: ChatClient, clock: ManualClock) -> None:
     ts = chat.post("before", blocks='[{"type": "divider"}]', attachments='[{"text": "kept"}]')
     clock.at += 54.5
-    answer = chat("chat.update", channel=GENERAL, ts=ts, text="after")
+    response = chat("chat.update", channel=GENERAL, ts=ts, text="after")
 
-    assert {"user": "U05RELAYBOT", "ts": "1790000054.000000"} == answer["message"]["edited"]
-    assert ("after", "after", False) == (answer["text"], answer["message"]["text"], "blocks" in answer["message"])
-    assert [{"id": 1, "text": "kept"}] == answer["message"]["attachments"]
+    assert {"user": "U05RELAYBOT", "ts": "1790000054.000000"} == response["message"]["edited"]
+    assert ("after", "after", False) == (response["text"], response["message"]["text"], "blocks" in response["message"])
+    assert [{"id": 1, "text": "kept"}] == response["message"]["attachments"]
 
 
 @pytest.mark.parametrize(
@@ -256,29 +256,29 @@ def test_an_edit_says_who_and_when(chat: Chat, clock: ManualClock) -> None:
         ({"channel": "U04NW000002"}, "channel_not_found"),
     ],
 )
-def test_an_edit_that_cannot_be_is_refused(chat: Chat, arguments: dict[str, str], error: str) -> None:
-    wanted = {"channel": GENERAL, "ts": "1759000100.000100", "text": "x"} | arguments
+def test_invalid_edits_are_rejected(chat: ChatClient, arguments: dict[str, str], error: str) -> None:
+    params = {"channel": GENERAL, "ts": "1759000100.000100", "text": "x"} | arguments
 
-    assert error == chat("chat.update", **wanted)["error"]
+    assert error == chat("chat.update", **params)["error"]
 
 
-def test_archived_channels_and_closed_windows_refuse_edits(chat: Chat, clock: ManualClock) -> None:
+def test_edits_in_archived_channels_or_after_the_edit_window_are_rejected(chat: ChatClient, clock: ManualClock) -> None:
     ts = chat.post("x")
-    chat.steer("knobs", edit_window_seconds=60)
+    chat.control("knobs", edit_window_seconds=60)
     clock.at += 61
     late = chat("chat.update", channel=GENERAL, ts=ts, text="y")
-    chat.act("archive", channel_id=GENERAL)
+    chat.perform("archive", channel_id=GENERAL)
     archived = chat("chat.update", channel=GENERAL, ts=ts, text="y")
 
     assert ["edit_window_closed", "is_inactive"] == [late["error"], archived["error"]]
 
 
-def test_own_messages_can_be_deleted(chat: Chat) -> None:
+def test_bot_can_delete_its_own_messages(chat: ChatClient) -> None:
     alone, root = chat.post("alone"), chat.post("root")
     chat.post("reply", thread_ts=root)
-    answers = [chat("chat.delete", channel=GENERAL, ts=ts) for ts in (alone, root, "1759000200.000200", alone)]
+    responses = [chat("chat.delete", channel=GENERAL, ts=ts) for ts in (alone, root, "1759000200.000200", alone)]
     newest = chat("conversations.history", channel=GENERAL, limit=1)["messages"][0]
 
-    assert [{"ok": True, "channel": GENERAL, "ts": alone}, True] == [answers[0], answers[1]["ok"]]
-    assert ["cant_delete_message", "message_not_found"] == [answer["error"] for answer in answers[2:]]
+    assert [{"ok": True, "channel": GENERAL, "ts": alone}, True] == [responses[0], responses[1]["ok"]]
+    assert ["cant_delete_message", "message_not_found"] == [response["error"] for response in responses[2:]]
     assert (root, "tombstone") == (newest["ts"], newest["subtype"])

@@ -1,4 +1,4 @@
-"""Acts, knobs and faults of the chat stand-in."""
+"""User actions, knobs and faults of the Slack emulator."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ import pytest
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
-from sandbox.tests.chat.calling import GENERAL, Chat, code_of, consent
+from sandbox.tests.chat.client import GENERAL, ChatClient, authorization_code, consent
 from workspace_sandbox.chat import ChatEmulator
 
 
-def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: ManualClock) -> None:
+def test_reset_restores_the_state_but_changes_codes(chat: ChatClient, clock: ManualClock) -> None:
     def play() -> tuple[str, list[Any]]:
-        code = code_of(consent(chat, auto_approve="1"))
+        code = authorization_code(consent(chat, auto_approve="1"))
         posted = chat("chat.postMessage", channel="U04NW000033", text="x")
         return code, [posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)]
 
     code, first = play()
-    chat.act("message", channel_id=GENERAL, text="more")
-    chat.steer("revoke")
+    chat.perform("message", channel_id=GENERAL, text="more")
+    chat.control("revoke")
     chat.reset()
     new_code, second = play()
 
@@ -26,7 +26,7 @@ def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: Man
     assert code != new_code
 
 
-def test_the_examples_are_what_they_say(chat: Chat) -> None:
+def test_examples_match_the_default_data(chat: ChatClient) -> None:
     examples = chat.sandbox.emulators["chat"].examples()
     workspace = create_emulator(chat.sandbox, ChatEmulator).workspace
     channel = workspace.channels[examples["channel_id"]]
@@ -40,7 +40,7 @@ def test_the_examples_are_what_they_say(chat: Chat) -> None:
     assert examples["user_id"] == channel.messages[examples["foreign_message_ts"]].user
 
 
-def test_the_seed_is_a_workspace_with_a_past(chat: Chat) -> None:
+def test_default_data_contains_a_workspace_with_history(chat: ChatClient) -> None:
     workspace = create_emulator(chat.sandbox, ChatEmulator).workspace
     channels = workspace.channels.values()
 
@@ -49,29 +49,29 @@ def test_the_seed_is_a_workspace_with_a_past(chat: Chat) -> None:
     assert all(list(channel.messages) == sorted(channel.messages) for channel in channels)
 
 
-def test_people_talk_invite_and_archive(chat: Chat) -> None:
-    said = chat.act("message", channel_id="C04FOREIGN1", text="a < b")
-    chat.act("invite", channel_id="C04FOREIGN1")
+def test_user_actions_post_invite_and_archive(chat: ChatClient) -> None:
+    posted = chat.perform("message", channel_id="C04FOREIGN1", text="a < b")
+    chat.perform("invite", channel_id="C04FOREIGN1")
     newest = chat("conversations.history", channel="C04FOREIGN1", limit=2)["messages"]
-    chat.act("archive", channel_id="C04FOREIGN1")
+    chat.perform("archive", channel_id="C04FOREIGN1")
     archived = chat("chat.postMessage", channel="C04FOREIGN1", text="x")
-    chat.act("unarchive", channel_id="C04FOREIGN1")
-    chat.act("kick", channel_id="C04FOREIGN1")
+    chat.perform("unarchive", channel_id="C04FOREIGN1")
+    chat.perform("kick", channel_id="C04FOREIGN1")
     kicked = chat("conversations.info", channel="C04FOREIGN1")
 
     assert [("channel_join", None), (None, "a &lt; b")] == [
         (newest[0].get("subtype"), None),
         (newest[1].get("subtype"), newest[1]["text"]),
     ]
-    assert (said["ts"], "is_archived", "channel_not_found") == (newest[1]["ts"], archived["error"], kicked["error"])
+    assert (posted["ts"], "is_archived", "channel_not_found") == (newest[1]["ts"], archived["error"], kicked["error"])
 
 
-def test_people_create_and_rename_channels(chat: Chat) -> None:
-    channel = chat.act("create", name="new-plans")["channel_id"]
-    chat.act("rename", channel_id=channel, name="newer-plans")
-    shown = chat("conversations.info", channel=channel)["channel"]
+def test_user_actions_create_and_rename_channels(chat: ChatClient) -> None:
+    channel = chat.perform("create", name="new-plans")["channel_id"]
+    chat.perform("rename", channel_id=channel, name="newer-plans")
+    renamed = chat("conversations.info", channel=channel)["channel"]
 
-    assert ("newer-plans", ["new-plans"]) == (shown["name"], shown["previous_names"])
+    assert ("newer-plans", ["new-plans"]) == (renamed["name"], renamed["previous_names"])
 
 
 @pytest.mark.parametrize(
@@ -93,20 +93,20 @@ def test_people_create_and_rename_channels(chat: Chat) -> None:
         {"action": "verify_url"},
     ],
 )
-def test_what_people_cannot_do_is_a_value_error(chat: Chat, action: dict[str, str]) -> None:
+def test_invalid_user_actions_raise_a_value_error(chat: ChatClient, action: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         chat.sandbox.emulators["chat"].perform(action)
 
 
-def history_length(chat: Chat) -> int:
+def history_length(chat: ChatClient) -> int:
     return len(chat("conversations.history", channel=GENERAL, limit=999)["messages"])
 
 
-def test_a_fatal_error_may_follow_the_write(chat: Chat) -> None:
+def test_fatal_error_can_follow_a_committed_write(chat: ChatClient) -> None:
     before = history_length(chat)
-    chat.steer("knobs", fatal_after_commit=1)
-    refused = chat("chat.postMessage", channel=GENERAL, text="x")
+    chat.control("knobs", fatal_after_commit=1)
+    failed = chat("chat.postMessage", channel=GENERAL, text="x")
     accepted = chat("chat.postMessage", channel=GENERAL, text="y")
 
-    assert ({"ok": False, "error": "fatal_error"}, True) == (refused, accepted["ok"])
+    assert ({"ok": False, "error": "fatal_error"}, True) == (failed, accepted["ok"])
     assert 2 == history_length(chat) - before

@@ -1,11 +1,11 @@
-"""The wire of the chat stand-in: arguments, envelopes, refusals."""
+"""The wire of the Slack emulator: arguments, envelopes and errors."""
 
 from typing import Any
 
 import pytest
 import requests
 
-from sandbox.tests.chat.calling import GENERAL, Chat
+from sandbox.tests.chat.client import GENERAL, ChatClient
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from sandbox.tests.chat.calling import GENERAL, Chat
     ],
     ids=["form", "json", "multipart", "query"],
 )
-def test_arguments_are_taken_in_every_form(chat: Chat, options: dict[str, Any]) -> None:
-    answer = chat.send("conversations.info", **options)
+def test_arguments_are_accepted_in_every_encoding(chat: ChatClient, options: dict[str, Any]) -> None:
+    response = chat.send("conversations.info", **options)
 
-    assert (200, "general") == (answer.status_code, answer.json()["channel"]["name"])
+    assert (200, "general") == (response.status_code, response.json()["channel"]["name"])
 
 
-def test_a_token_is_taken_from_a_form_but_not_from_json_or_the_address(chat: Chat) -> None:
+def test_token_is_accepted_in_a_form_but_not_in_json_or_query(chat: ChatClient) -> None:
     bare = {"headers": {"Authorization": ""}}
 
     form = chat.send("auth.test", data={"token": chat.token}, **bare).json()
@@ -34,8 +34,8 @@ def test_a_token_is_taken_from_a_form_but_not_from_json_or_the_address(chat: Cha
     assert [True, "not_authed", "not_authed"] == [form["ok"], in_json["error"], query["error"]]
 
 
-def test_an_empty_json_body_is_no_arguments(chat: Chat) -> None:
-    answer = chat.send("auth.test", headers={"Content-Type": "application/json;charset=utf-8"}).json()
+def test_empty_json_body_means_no_arguments(chat: ChatClient) -> None:
+    response = chat.send("auth.test", headers={"Content-Type": "application/json;charset=utf-8"}).json()
 
     assert {
         "ok": True,
@@ -46,7 +46,7 @@ def test_an_empty_json_body_is_no_arguments(chat: Chat) -> None:
         "user_id": "U05RELAYBOT",
         "bot_id": "B05RELAY9KD",
         "is_enterprise_install": False,
-    } == answer
+    } == response
 
 
 @pytest.mark.parametrize(
@@ -62,25 +62,25 @@ def test_an_empty_json_body_is_no_arguments(chat: Chat) -> None:
         ("multipart/form-data", b"no boundary", "invalid_form_data"),
     ],
 )
-def test_a_body_that_cannot_be_read_is_refused(chat: Chat, kind: str, body: bytes, error: str) -> None:
-    answer = chat.send("auth.test", data=body, headers={"Content-Type": kind})
+def test_malformed_body_is_rejected(chat: ChatClient, kind: str, body: bytes, error: str) -> None:
+    response = chat.send("auth.test", data=body, headers={"Content-Type": kind})
 
-    assert (200, False, error) == (answer.status_code, answer.json()["ok"], answer.json()["error"])
-
-
-def test_a_body_without_a_type_is_refused(chat: Chat) -> None:
-    answer = chat.send("auth.test", data=b"channel=C1").json()
-
-    assert {"ok": False, "error": "missing_post_type"} == answer
+    assert (200, False, error) == (response.status_code, response.json()["ok"], response.json()["error"])
 
 
-def test_json_without_a_charset_is_remarked_on(chat: Chat) -> None:
-    answer = chat.send("conversations.info", json={"channel": GENERAL}).json()
+def test_body_without_a_content_type_is_rejected(chat: ChatClient) -> None:
+    response = chat.send("auth.test", data=b"channel=C1").json()
 
-    assert ["missing_charset", ["missing_charset"]] == [answer["warning"], answer["response_metadata"]["warnings"]]
+    assert {"ok": False, "error": "missing_post_type"} == response
 
 
-def test_a_missing_or_untextual_argument_is_named(chat: Chat) -> None:
+def test_json_without_a_charset_gets_a_warning(chat: ChatClient) -> None:
+    response = chat.send("conversations.info", json={"channel": GENERAL}).json()
+
+    assert ["missing_charset", ["missing_charset"]] == [response["warning"], response["response_metadata"]["warnings"]]
+
+
+def test_missing_or_non_string_argument_is_named(chat: ChatClient) -> None:
     missing = chat("conversations.info")
     number = chat.send("conversations.info", json={"channel": 5}).json()
 
@@ -89,7 +89,7 @@ def test_a_missing_or_untextual_argument_is_named(chat: Chat) -> None:
     assert ["[ERROR] must be a string [json-pointer:/channel]"] == number["response_metadata"]["messages"]
 
 
-def test_unknown_methods_and_paths_are_refused_in_the_vendors_words(chat: Chat) -> None:
+def test_unknown_methods_and_paths_get_the_vendors_errors(chat: ChatClient) -> None:
     unknown = chat.send("chat.shout")
     wrong_verb = chat.send("auth.test", verb="PUT").json()
     page = requests.get(f"{chat.address}/nowhere", timeout=60)
@@ -102,9 +102,9 @@ def test_unknown_methods_and_paths_are_refused_in_the_vendors_words(chat: Chat) 
     assert (404, "text/html; charset=utf-8") == (page.status_code, page.headers["Content-Type"])
 
 
-def test_a_bug_is_answered_in_the_dialect(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_has_the_vendors_shape(chat: ChatClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat.sandbox.emulators["chat"], "limits", None)
 
-    answer = chat.send("auth.test")
+    response = chat.send("auth.test")
 
-    assert (500, {"ok": False, "error": "internal_error"}) == (answer.status_code, answer.json())
+    assert (500, {"ok": False, "error": "internal_error"}) == (response.status_code, response.json())

@@ -1,4 +1,4 @@
-"""What the tests of the crm stand-in share."""
+"""Fixtures of the HubSpot emulator's tests."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture(scope="module")
-def played() -> Iterator[Api]:
+def portal_api() -> Iterator[Api]:
     with run_emulators(crm=CrmEmulator) as sandbox, requests.Session() as session:
         session.trust_env = False
         emulator = sandbox.emulators["crm"]
@@ -21,23 +21,23 @@ def played() -> Iterator[Api]:
 
 
 @pytest.fixture
-def limited(played: Api) -> Api:
-    """The seed, with everything as it is at first."""
-    played.control("reset")
-    return played
+def limited(portal_api: Api) -> Api:
+    """Return a client of the reset emulator, with its default knobs."""
+    portal_api.control("reset")
+    return portal_api
 
 
 @pytest.fixture
 def crm(limited: Api) -> Api:
-    """The seed, without limits and without lag."""
+    """Return a client of the reset emulator, without rate limits and search lag."""
     limited.knobs(limits=False, search_lag_seconds=0)
     return limited
 
 
 @pytest.fixture
 def clock(limited: Api) -> Iterator[ManualClock]:
-    """A clock in the emulator's hands."""
-    stage = limited.emulator.context
-    own, stage.clock = stage.clock, ManualClock(BEGAN)
-    yield stage.clock
-    stage.clock = own
+    """Replace the emulator's clock with a manual one."""
+    context = limited.emulator.context
+    original_clock, context.clock = context.clock, ManualClock(BEGAN)
+    yield context.clock
+    context.clock = original_clock

@@ -1,4 +1,4 @@
-"""Calls to the crm stand-in at the dated paths."""
+"""An HTTP client of the HubSpot emulator, for the dated paths."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ BEGAN = 1_780_000_000.0
 
 @dataclass
 class Api:
-    """A caller with the seeded token, and the hand on the control routes."""
+    """A client with the default token and access to the control routes."""
 
     base: str
     control_base: str
@@ -28,51 +28,51 @@ class Api:
         return self.session.request(method, self.base + path, headers=headers, timeout=10, **sent, **more)
 
     def control(self, path: str, method: str = "POST", **body: Any) -> Any:
-        answer = self.session.request(method, f"{self.control_base}/_control/{path}", json=body, timeout=60)
-        return answer.json()
+        response = self.session.request(method, f"{self.control_base}/_control/{path}", json=body, timeout=60)
+        return response.json()
 
     def knobs(self, **knobs: Any) -> None:
         self.control("crm/knobs", **knobs)
 
-    def act(self, **action: Any) -> Any:
+    def perform(self, **action: Any) -> Any:
         return self.control("crm/act", **action)
 
     def example(self, name: str) -> Any:
         return self.emulator.examples()[name]
 
-    def make(self, kind: str, associations: Any = None, **properties: Any) -> str:
-        """The id of a new record."""
+    def create(self, kind: str, associations: Any = None, **properties: Any) -> str:
+        """Create a record and return its id."""
         body = {"properties": properties, "associations": associations or []}
-        answer = self("POST", f"{OBJECTS}/{kind}", body)
-        assert 201 == answer.status_code, answer.text
-        return str(answer.json()["id"])
+        response = self("POST", f"{OBJECTS}/{kind}", body)
+        assert 201 == response.status_code, response.text
+        return str(response.json()["id"])
 
     def read(self, kind: str, identifier: str, *properties: str) -> dict[str, Any]:
-        answer = self("GET", f"{OBJECTS}/{kind}/{identifier}", params={"properties": ",".join(properties)})
-        assert 200 == answer.status_code, answer.text
-        return dict(answer.json()["properties"])
+        response = self("GET", f"{OBJECTS}/{kind}/{identifier}", params={"properties": ",".join(properties)})
+        assert 200 == response.status_code, response.text
+        return dict(response.json()["properties"])
 
     def find(self, kind: str, *filters: dict[str, Any], **more: Any) -> dict[str, Any]:
-        answer = self("POST", f"{OBJECTS}/{kind}/search", {"filterGroups": [{"filters": list(filters)}], **more})
-        assert 200 == answer.status_code, answer.text
-        return dict(answer.json())
+        response = self("POST", f"{OBJECTS}/{kind}/search", {"filterGroups": [{"filters": list(filters)}], **more})
+        assert 200 == response.status_code, response.text
+        return dict(response.json())
 
 
 def equal(name: str, value: str) -> dict[str, Any]:
     return {"propertyName": name, "operator": "EQ", "value": value}
 
 
-def ids(answer: dict[str, Any]) -> list[str]:
-    return [record["id"] for record in answer["results"]]
+def ids(response: dict[str, Any]) -> list[str]:
+    return [record["id"] for record in response["results"]]
 
 
-def codes(answer: requests.Response) -> list[str]:
-    return [error["code"] for error in answer.json()["errors"]]
+def codes(response: requests.Response) -> list[str]:
+    return [error["code"] for error in response.json()["errors"]]
 
 
 def consent(crm: Api, **more: str) -> dict[str, list[str]]:
-    """What the consent page sends back."""
-    asked = {
+    """Return the query parameters of the consent redirect."""
+    params = {
         "client_id": crm.emulator.knobs["client_id"],
         "redirect_uri": "http://localhost/callback?x=1",
         "scope": "oauth crm.objects.contacts.read",
@@ -80,9 +80,9 @@ def consent(crm: Api, **more: str) -> dict[str, list[str]]:
         "state": "s1",
         **more,
     }
-    answer = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, allow_redirects=False, timeout=60)
-    assert 302 == answer.status_code, answer.text
-    return parse_qs(urlsplit(answer.headers["Location"]).query)
+    response = crm.session.get(f"{crm.base}/oauth/authorize", params=params, allow_redirects=False, timeout=60)
+    assert 302 == response.status_code, response.text
+    return parse_qs(urlsplit(response.headers["Location"]).query)
 
 
 def token(crm: Api, path: str = "/oauth/2026-09/token", **form: str) -> requests.Response:

@@ -1,4 +1,4 @@
-"""Who may call the crm stand-in."""
+"""Authentication and scopes of the HubSpot emulator."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from sandbox.tests.crm.portal import OBJECTS, Api
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic cGF0"}])
-def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str]) -> None:
-    answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=60)
+def test_call_without_a_valid_token_is_rejected(crm: Api, header: dict[str, str]) -> None:
+    response = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=60)
 
-    assert 401 == answer.status_code
-    assert "INVALID_AUTHENTICATION" == answer.json()["category"]
-    assert answer.json()["message"].startswith("Authentication credentials not found.")
-    assert "x-hubspot-auth-failure" in answer.headers
+    assert 401 == response.status_code
+    assert "INVALID_AUTHENTICATION" == response.json()["category"]
+    assert response.json()["message"].startswith("Authentication credentials not found.")
+    assert "x-hubspot-auth-failure" in response.headers
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str
         ("GET", "/crm/pipelines/2026-09/deals", "oauth", "crm.objects.contacts.read"),
     ],
 )
-def test_a_missing_scope_is_named(crm: Api, method: str, path: str, granted: str, needed: str) -> None:
+def test_error_names_the_missing_scope(crm: Api, method: str, path: str, granted: str, needed: str) -> None:
     crm.knobs(scopes=[granted])
-    answer = crm(method, path, {} if method == "POST" else None)
+    response = crm(method, path, {} if method == "POST" else None)
 
-    assert 403 == answer.status_code
-    assert "MISSING_SCOPES" == answer.json()["category"]
-    assert needed in answer.json()["errors"][0]["context"]["requiredGranularScopes"]
-    assert "scopes" in answer.json()["links"]
+    assert 403 == response.status_code
+    assert "MISSING_SCOPES" == response.json()["category"]
+    assert needed in response.json()["errors"][0]["context"]["requiredGranularScopes"]
+    assert "scopes" in response.json()["links"]

@@ -1,4 +1,4 @@
-"""Associations of the crm stand-in."""
+"""Associations of the HubSpot emulator."""
 
 import pytest
 
@@ -9,23 +9,23 @@ from sandbox.tests.crm.portal import LINKS, OBJECTS, Api, codes
     "path",
     [f"{LINKS}/deals/contacts/batch/create", f"{LINKS}/deals/contacts/batch/archive", f"{LINKS}/x/contacts/labels"],
 )
-def test_associations_of_the_wrong_shape_are_refused(crm: Api, path: str) -> None:
-    answer = crm("GET" if path.endswith("labels") else "POST", path, {"inputs": [{"from": "1", "to": []}]})
+def test_associations_of_the_wrong_shape_are_rejected(crm: Api, path: str) -> None:
+    response = crm("GET" if path.endswith("labels") else "POST", path, {"inputs": [{"from": "1", "to": []}]})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
-def test_records_without_a_relation_cannot_be_associated(crm: Api) -> None:
-    note, contact = crm.make("notes", hs_timestamp=1), crm.example("contact_id")
-    other = crm.make("contacts", firstname="x")
-    answer = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/contacts/{other}")
+def test_unrelated_object_types_cannot_be_associated(crm: Api) -> None:
+    note, contact = crm.create("notes", hs_timestamp=1), crm.example("contact_id")
+    other = crm.create("contacts", firstname="x")
+    response = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/contacts/{other}")
     unknown = crm("GET", f"{OBJECTS}/notes/{note}?associations=planets")
 
-    assert (400, 400) == (answer.status_code, unknown.status_code)
+    assert (400, 400) == (response.status_code, unknown.status_code)
 
 
-def test_a_default_association_is_told_in_both_directions_and_repeats(crm: Api) -> None:
-    contact, company = crm.make("contacts", firstname="x"), crm.make("companies", name="x")
+def test_default_association_returns_both_directions_and_is_repeatable(crm: Api) -> None:
+    contact, company = crm.create("contacts", firstname="x"), crm.create("companies", name="x")
     path = f"{OBJECTS}/contacts/{contact}/associations/default/companies/{company}"
     first, again = crm("PUT", path), crm("PUT", path)
 
@@ -44,9 +44,9 @@ def test_a_default_association_is_told_in_both_directions_and_repeats(crm: Api) 
     ]
 
 
-def test_the_first_company_is_primary_and_the_second_is_not(crm: Api) -> None:
-    contact = crm.make("contacts", firstname="x")
-    companies = [crm.make("companies", name=name) for name in "ab"]
+def test_only_the_first_company_is_primary(crm: Api) -> None:
+    contact = crm.create("contacts", firstname="x")
+    companies = [crm.create("companies", name=name) for name in "ab"]
     for company in companies:
         crm("PUT", f"{OBJECTS}/contact/{contact}/associations/default/company/{company}")
     rows = crm("GET", f"/crm/v4/objects/contacts/{contact}/associations/companies").json()["results"]
@@ -56,16 +56,16 @@ def test_the_first_company_is_primary_and_the_second_is_not(crm: Api) -> None:
     assert {"category": "HUBSPOT_DEFINED", "typeId": 1, "label": "Primary"} == rows[0]["associationTypes"][1]
 
 
-def test_a_typed_association_answers_201_with_labels_and_displaces_the_primary(crm: Api) -> None:
-    deal = crm.make("deals", dealname="x")
-    companies = [crm.make("companies", name=name) for name in "ab"]
+def test_typed_association_returns_labels_and_replaces_the_primary(crm: Api) -> None:
+    deal = crm.create("deals", dealname="x")
+    companies = [crm.create("companies", name=name) for name in "ab"]
     crm("PUT", f"{OBJECTS}/deals/{deal}/associations/default/companies/{companies[0]}")
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 5}]
-    answer = crm("PUT", f"{OBJECTS}/deals/{deal}/associations/companies/{companies[1]}", spec)
+    response = crm("PUT", f"{OBJECTS}/deals/{deal}/associations/companies/{companies[1]}", spec)
     rows = crm("GET", f"{OBJECTS}/deals/{deal}/associations/companies").json()["results"]
 
-    assert 201 == answer.status_code
-    assert answer.json() == {
+    assert 201 == response.status_code
+    assert response.json() == {
         "fromObjectTypeId": "0-3",
         "fromObjectId": int(deal),
         "toObjectTypeId": "0-2",
@@ -75,8 +75,8 @@ def test_a_typed_association_answers_201_with_labels_and_displaces_the_primary(c
     assert [[341], [341, 5]] == [[kind["typeId"] for kind in row["associationTypes"]] for row in rows]
 
 
-def test_a_label_of_the_portal_can_be_set_listed_and_taken_away(crm: Api) -> None:
-    deal, contact = crm.make("deals", dealname="x"), crm.make("contacts", firstname="x")
+def test_custom_label_can_be_set_listed_and_removed(crm: Api) -> None:
+    deal, contact = crm.create("deals", dealname="x"), crm.create("contacts", firstname="x")
     spec = [{"associationCategory": "USER_DEFINED", "associationTypeId": 36}]
     crm("PUT", f"{OBJECTS}/deals/{deal}/associations/contacts/{contact}", spec)
     labelled = crm("GET", f"{OBJECTS}/contacts/{contact}/associations/deals").json()["results"]
@@ -90,16 +90,16 @@ def test_a_label_of_the_portal_can_be_set_listed_and_taken_away(crm: Api) -> Non
     assert [3, 36] == [kind["typeId"] for kind in labels]
 
 
-def test_the_number_of_the_other_direction_is_refused(crm: Api) -> None:
+def test_association_type_of_the_other_direction_is_rejected(crm: Api) -> None:
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]
     path = f"{OBJECTS}/contacts/{crm.example('contact_id')}/associations/companies/9001"
-    answers = [crm("PUT", path, body) for body in (spec, [], [{"associationTypeId": 1}])]
+    responses = [crm("PUT", path, body) for body in (spec, [], [{"associationTypeId": 1}])]
 
-    assert [400, 400, 400] == [answer.status_code for answer in answers]
+    assert [400, 400, 400] == [response.status_code for response in responses]
 
 
-def test_an_association_can_be_removed_and_needs_both_records(crm: Api) -> None:
-    contact, company = crm.make("contacts", firstname="x"), crm.make("companies", name="x")
+def test_association_can_be_removed_and_requires_both_records(crm: Api) -> None:
+    contact, company = crm.create("contacts", firstname="x"), crm.create("companies", name="x")
     crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/companies/{company}")
     removed = crm("DELETE", f"{OBJECTS}/contacts/{contact}/associations/companies/{company}")
     missing = crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/companies/1")
@@ -109,8 +109,8 @@ def test_an_association_can_be_removed_and_needs_both_records(crm: Api) -> None:
     assert 404 == missing.status_code
 
 
-def test_taking_the_unlabelled_type_away_leaves_nothing(crm: Api) -> None:
-    contact, company = crm.make("contacts", city="x"), crm.make("companies", name="x")
+def test_removing_the_unlabelled_type_removes_the_association(crm: Api) -> None:
+    contact, company = crm.create("contacts", city="x"), crm.create("companies", name="x")
     path = f"{OBJECTS}/contacts/{contact}/associations/companies/{company}"
     crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/companies/{company}")
     crm("DELETE", f"{path}/1")
@@ -121,8 +121,8 @@ def test_taking_the_unlabelled_type_away_leaves_nothing(crm: Api) -> None:
     assert {"results": []} == crm("GET", f"{OBJECTS}/contacts/{contact}/associations/companies").json()
 
 
-def test_the_older_path_with_the_type_at_its_end_still_works(crm: Api) -> None:
-    note = crm.make("notes", hs_timestamp=1)
+def test_older_path_with_a_trailing_type_works(crm: Api) -> None:
+    note = crm.create("notes", hs_timestamp=1)
     deal = crm.example("deal_id")
     path = f"{OBJECTS}/notes/{note}/associations/deals/{deal}"
     added = crm("PUT", f"{path}/note_to_deal")
@@ -134,13 +134,13 @@ def test_the_older_path_with_the_type_at_its_end_still_works(crm: Api) -> None:
 
 def test_batches_of_associations_create_read_and_archive(crm: Api) -> None:
     deal, contact, other = (
-        crm.make("deals", dealname="x"),
-        crm.make("contacts", city="x"),
-        crm.make("contacts", city="y"),
+        crm.create("deals", dealname="x"),
+        crm.create("contacts", city="x"),
+        crm.create("contacts", city="y"),
     )
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 3}]
     pair = {"from": {"id": deal}, "to": {"id": contact}}
-    made = crm("POST", f"{LINKS}/deals/contacts/batch/create", {"inputs": [pair | {"types": spec}]})
+    created = crm("POST", f"{LINKS}/deals/contacts/batch/create", {"inputs": [pair | {"types": spec}]})
     default = crm("POST", f"{LINKS}/deals/contacts/batch/associate/default", {"inputs": [pair | {"to": {"id": other}}]})
     read = crm("POST", f"{LINKS}/contacts/deals/batch/read", {"inputs": [{"id": contact}]})
     archive = {"inputs": [{"from": {"id": deal}, "to": [{"id": contact}, {"id": other}]}]}
@@ -148,16 +148,16 @@ def test_batches_of_associations_create_read_and_archive(crm: Api) -> None:
     empty = crm("POST", f"{LINKS}/contacts/deals/batch/read", {"inputs": [{"id": contact}]})
     wrong = crm("POST", f"{LINKS}/deals/contacts/batch/create", {"inputs": [pair | {"to": {"id": 1}, "types": spec}]})
 
-    assert (201, 200, 200, 204) == (made.status_code, default.status_code, read.status_code, archived.status_code)
+    assert (201, 200, 200, 204) == (created.status_code, default.status_code, read.status_code, archived.status_code)
     assert read.json()["results"][0]["to"][0]["toObjectId"] == int(deal)
     assert 207 == empty.status_code
     assert "crm.associations.NO_ASSOCIATIONS_FOUND" == empty.json()["errors"][0]["subCategory"]
     assert ["INVALID_OBJECT_IDS"] == codes(wrong)
 
 
-def test_associations_are_paged_and_archived_records_leave_them(crm: Api) -> None:
-    company = crm.make("companies", name="big")
-    contacts = [crm.make("contacts", city="x") for _ in range(3)]
+def test_associations_are_paged_and_exclude_archived_records(crm: Api) -> None:
+    company = crm.create("companies", name="big")
+    contacts = [crm.create("contacts", city="x") for _ in range(3)]
     for contact in contacts:
         crm("PUT", f"{OBJECTS}/contacts/{contact}/associations/default/companies/{company}")
     crm("DELETE", f"{OBJECTS}/contacts/{contacts[0]}")

@@ -1,4 +1,4 @@
-"""OAuth of the crm stand-in."""
+"""OAuth of the HubSpot emulator."""
 
 import pytest
 
@@ -9,31 +9,31 @@ from sandbox.tests.crm.portal import OBJECTS, Api, consent, exchange, token
 @pytest.mark.parametrize(
     "wrong", [{"scope": ""}, {"client_id": "x"}, {"redirect_uri": "ftp:x"}, {"code_challenge": "x"}]
 )
-def test_a_consent_that_cannot_be_asked_for_is_a_page_with_an_error(crm: Api, wrong: dict[str, str]) -> None:
-    asked = {"client_id": crm.emulator.knobs["client_id"], "redirect_uri": "http://localhost/c", "scope": "oauth"}
+def test_invalid_consent_request_returns_an_error_page(crm: Api, wrong: dict[str, str]) -> None:
+    params = {"client_id": crm.emulator.knobs["client_id"], "redirect_uri": "http://localhost/c", "scope": "oauth"}
 
-    assert 400 == crm.session.get(f"{crm.base}/oauth/authorize", params=asked | wrong, timeout=60).status_code
+    assert 400 == crm.session.get(f"{crm.base}/oauth/authorize", params=params | wrong, timeout=60).status_code
 
 
-def test_a_code_gives_a_long_token_for_the_granted_scopes(crm: Api) -> None:
+def test_code_is_exchanged_for_a_token_with_the_granted_scopes(crm: Api) -> None:
     sent_back = consent(crm)
-    answer = exchange(crm).json()
+    response = exchange(crm).json()
     contacts, deals = (
-        crm("GET", f"{OBJECTS}/{kind}", headers={"Authorization": f"Bearer {answer['access_token']}"})
+        crm("GET", f"{OBJECTS}/{kind}", headers={"Authorization": f"Bearer {response['access_token']}"})
         for kind in ("contacts", "deals")
     )
 
     assert ["s1"] == sent_back["state"]
     assert ["1"] == sent_back["x"]
-    assert len(answer["access_token"]) > 300
-    assert "bearer" == answer["token_type"]
-    assert 1800 == answer["expires_in"]
-    assert str(answer["hub_id"]) == crm.example("portal_id")
-    assert ["oauth", "crm.objects.contacts.read"] == answer["scopes"]
+    assert len(response["access_token"]) > 300
+    assert "bearer" == response["token_type"]
+    assert 1800 == response["expires_in"]
+    assert str(response["hub_id"]) == crm.example("portal_id")
+    assert ["oauth", "crm.objects.contacts.read"] == response["scopes"]
     assert (200, 403) == (contacts.status_code, deals.status_code)
 
 
-def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, clock: ManualClock) -> None:
+def test_code_is_limited_to_one_use_its_lifetime_and_its_redirect(limited: Api, clock: ManualClock) -> None:
     redirect = "http://localhost/callback?x=1"
     used = {"grant_type": "authorization_code", "code": consent(limited)["code"][0], "redirect_uri": redirect}
     old = {**used, "code": consent(limited)["code"][0]}
@@ -42,14 +42,14 @@ def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, cloc
     clock.at += 301
     late = token(limited, **old)
 
-    assert [200, 400, 400, 400] == [answer.status_code for answer in (first, again, other, late)]
+    assert [200, 400, 400, 400] == [response.status_code for response in (first, again, other, late)]
     assert "BAD_AUTH_CODE" == again.json()["status"]
     assert "MISMATCH_REDIRECT_URI_AUTH_CODE" == other.json()["status"]
     assert "EXPIRED_AUTH_CODE" == late.json()["status"]
     assert "invalid_grant" == late.json()["error"]
 
 
-def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: ManualClock) -> None:
+def test_token_expires_after_half_an_hour_and_is_refreshed(limited: Api, clock: ManualClock) -> None:
     first = exchange(limited).json()
     bearer = {"Authorization": f"Bearer {first['access_token']}"}
     clock.at += 1799
@@ -67,23 +67,23 @@ def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: Manual
     assert refreshed["access_token"] != first["access_token"]
 
 
-def test_an_uninstalled_application_cannot_refresh(crm: Api) -> None:
+def test_uninstalled_app_cannot_refresh_tokens(crm: Api) -> None:
     granted = exchange(crm).json()
     crm.control("crm/revoke")
-    answer = token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"])
+    response = token(crm, grant_type="refresh_token", refresh_token=granted["refresh_token"])
     called = crm("GET", f"{OBJECTS}/contacts", headers={"Authorization": f"Bearer {granted['access_token']}"})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
     assert {
         "error": "invalid_grant",
         "error_description": "refresh token is invalid, expired or revoked",
         "status": "BAD_REFRESH_TOKEN",
         "message": "refresh token is invalid, expired or revoked",
-    } == answer.json()
+    } == response.json()
     assert 401 == called.status_code
 
 
-def test_a_revoked_refresh_token_takes_its_access_tokens_along(crm: Api) -> None:
+def test_revoking_a_refresh_token_revokes_its_access_tokens(crm: Api) -> None:
     granted = exchange(crm).json()
     revoked = token(crm, "/oauth/2026-09/token/revoke", token=granted["refresh_token"])
     called = crm("GET", f"{OBJECTS}/contacts", headers={"Authorization": f"Bearer {granted['access_token']}"})
@@ -119,14 +119,14 @@ def test_tokens_can_be_introspected_in_both_forms(crm: Api) -> None:
         ({"grant_type": "refresh_token"}, "BAD_REFRESH_TOKEN"),
     ],
 )
-def test_wrong_token_requests_are_refused(crm: Api, form: dict[str, str], status: str) -> None:
-    answer = token(crm, **form)
+def test_invalid_token_requests_are_rejected(crm: Api, form: dict[str, str], status: str) -> None:
+    response = token(crm, **form)
 
-    assert 400 == answer.status_code
-    assert answer.json()["status"] == status
+    assert 400 == response.status_code
+    assert response.json()["status"] == status
 
 
-def test_only_the_oldest_token_page_reads_the_query(crm: Api) -> None:
+def test_only_the_oldest_token_route_reads_the_query(crm: Api) -> None:
     refresh = exchange(crm).json()["refresh_token"]
     form = {"grant_type": "refresh_token"}
     dated = token(crm, f"/oauth/2026-09/token?refresh_token={refresh}", **form)

@@ -1,4 +1,4 @@
-"""Records of the crm stand-in, and what a portal has beside them."""
+"""Records of the HubSpot emulator, and the owners, pipelines and properties of a portal."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ import pytest
 from sandbox.tests.crm.portal import OBJECTS, Api, codes
 
 
-def test_a_new_contact_answers_201_with_text_values_and_normalised_address(crm: Api) -> None:
+def test_created_contact_has_string_values_and_a_normalised_email(crm: Api) -> None:
     body = {"properties": {"email": "  Mixed.Case@Example.TEST ", "firstname": "Zoë", "annualrevenue": 1250.5}}
-    answer = crm("POST", f"{OBJECTS}/contacts", body)
+    response = crm("POST", f"{OBJECTS}/contacts", body)
 
-    assert 201 == answer.status_code
-    made = answer.json()
-    assert "mixed.case@example.test" == made["properties"]["email"]
-    assert "1250.5" == made["properties"]["annualrevenue"]
-    assert made["properties"]["hs_object_id"] == made["id"]
-    assert made["archived"] is False
-    assert made["createdAt"].endswith("Z")
+    assert 201 == response.status_code
+    contact = response.json()
+    assert "mixed.case@example.test" == contact["properties"]["email"]
+    assert "1250.5" == contact["properties"]["annualrevenue"]
+    assert contact["properties"]["hs_object_id"] == contact["id"]
+    assert contact["archived"] is False
+    assert contact["createdAt"].endswith("Z")
 
 
-def test_defaults_come_unless_properties_are_asked_for(crm: Api) -> None:
-    contact = crm.make("contacts", email="defaults@example.test")
+def test_default_properties_are_returned_unless_properties_are_requested(crm: Api) -> None:
+    contact = crm.create("contacts", email="defaults@example.test")
 
     defaults = crm.read("contacts", contact)
     chosen = crm.read("contacts", contact, "phone", "no_such_property")
@@ -31,7 +31,7 @@ def test_defaults_come_unless_properties_are_asked_for(crm: Api) -> None:
     assert {"phone", "createdate", "lastmodifieddate", "hs_object_id"} == set(chosen)
 
 
-def test_properties_may_be_repeated_or_joined_by_commas(crm: Api) -> None:
+def test_properties_can_be_repeated_or_comma_separated(crm: Api) -> None:
     path = f"{OBJECTS}/contacts/{crm.example('contact_id')}"
     joined = crm("GET", f"{path}?properties=tier,phone")
     repeated = crm("GET", f"{path}?properties=tier&properties=phone")
@@ -41,66 +41,66 @@ def test_properties_may_be_repeated_or_joined_by_commas(crm: Api) -> None:
 
 
 @pytest.mark.parametrize("written", ["ana%2Blight%40example.test", "ana%2Blight@example.test"])
-def test_a_contact_is_found_by_its_address_however_it_is_encoded(crm: Api, written: str) -> None:
-    contact = crm.make("contacts", email="ana+light@example.test")
-    answer = crm("GET", f"{OBJECTS}/contacts/{written}?idProperty=email&properties=email")
+def test_contact_is_found_by_email_in_any_encoding(crm: Api, written: str) -> None:
+    contact = crm.create("contacts", email="ana+light@example.test")
+    response = crm("GET", f"{OBJECTS}/contacts/{written}?idProperty=email&properties=email")
 
-    assert 200 == answer.status_code
-    assert answer.json()["id"] == contact
+    assert 200 == response.status_code
+    assert response.json()["id"] == contact
 
 
-def test_a_used_address_is_refused_with_the_id_only_in_the_text(crm: Api) -> None:
+def test_duplicate_email_error_names_the_existing_id_in_its_message(crm: Api) -> None:
     email, contact = crm.example("email"), crm.example("contact_id")
-    answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
+    response = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
 
-    assert 409 == answer.status_code
-    assert answer.json()["message"] == f"Contact already exists. Existing ID: {contact}"
-    assert "CONFLICT" == answer.json()["category"]
+    assert 409 == response.status_code
+    assert response.json()["message"] == f"Contact already exists. Existing ID: {contact}"
+    assert "CONFLICT" == response.json()["category"]
 
 
-def test_a_further_address_of_another_contact_is_taken_too(crm: Api) -> None:
-    contact = crm.make("contacts", email="first@example.test", hs_additional_emails="Second@example.test")
+def test_secondary_email_of_another_contact_is_rejected(crm: Api) -> None:
+    contact = crm.create("contacts", email="first@example.test", hs_additional_emails="Second@example.test")
     created = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "second@example.test"}})
     hidden = crm("GET", f"{OBJECTS}/contacts/second@example.test?idProperty=email")
     crm.knobs(secondary_email_lookup=True)
-    found = crm("GET", f"{OBJECTS}/contacts/second@example.test?idProperty=email")
+    by_secondary = crm("GET", f"{OBJECTS}/contacts/second@example.test?idProperty=email")
 
     assert f"Existing ID: {contact}" in created.json()["message"]
     assert 404 == hidden.status_code
-    assert found.json()["id"] == contact
+    assert by_secondary.json()["id"] == contact
 
 
-def test_a_change_answers_what_was_sent_and_an_empty_text_clears(crm: Api) -> None:
-    contact = crm.make("contacts", email="change@example.test", phone="1", firstname="A")
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"phone": "", "firstname": "B"}})
+def test_update_returns_the_sent_properties_and_empty_strings_clear_values(crm: Api) -> None:
+    contact = crm.create("contacts", email="change@example.test", phone="1", firstname="A")
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"phone": "", "firstname": "B"}})
 
-    assert 200 == answer.status_code
-    assert answer.json()["properties"]["phone"] is None
-    assert "B" == answer.json()["properties"]["firstname"]
-    assert "email" not in answer.json()["properties"]
+    assert 200 == response.status_code
+    assert response.json()["properties"]["phone"] is None
+    assert "B" == response.json()["properties"]["firstname"]
+    assert "email" not in response.json()["properties"]
 
 
-def test_a_contact_can_be_changed_by_its_address(crm: Api) -> None:
-    contact = crm.make("contacts", email="by.address@example.test")
-    answer = crm(
+def test_contact_can_be_updated_by_email(crm: Api) -> None:
+    contact = crm.create("contacts", email="by.address@example.test")
+    response = crm(
         "PATCH", f"{OBJECTS}/contacts/by.address@example.test?idProperty=email", {"properties": {"city": "Bergen"}}
     )
 
-    assert answer.json()["id"] == contact
+    assert response.json()["id"] == contact
     assert "Bergen" == crm.read("contacts", contact, "city")["city"]
 
 
-def test_changing_to_a_used_address_is_refused_and_changes_nothing(crm: Api) -> None:
-    contact = crm.make("contacts", email="mine@example.test")
+def test_update_to_a_duplicate_email_is_rejected_without_changes(crm: Api) -> None:
+    contact = crm.create("contacts", email="mine@example.test")
     body = {"properties": {"email": crm.example("email"), "city": "Oslo"}}
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert 409 == answer.status_code
+    assert 409 == response.status_code
     assert crm.read("contacts", contact, "email", "city")["city"] is None
 
 
-def test_an_archived_record_is_gone_unless_asked_for_and_frees_its_address(crm: Api) -> None:
-    contact = crm.make("contacts", email="leaver@example.test")
+def test_archived_record_is_hidden_by_default_and_frees_its_email(crm: Api) -> None:
+    contact = crm.create("contacts", email="leaver@example.test")
     path = f"{OBJECTS}/contacts/{contact}"
     statuses = [crm("DELETE", path).status_code, crm("DELETE", path).status_code, crm("GET", path).status_code]
     archived = crm("GET", f"{path}?archived=true").json()
@@ -108,20 +108,20 @@ def test_an_archived_record_is_gone_unless_asked_for_and_frees_its_address(crm: 
     assert [204, 204, 404] == statuses
     assert archived["archived"] is True
     assert "archivedAt" in archived
-    assert crm.make("contacts", email="leaver@example.test") != contact
+    assert crm.create("contacts", email="leaver@example.test") != contact
 
 
 @pytest.mark.parametrize("identifier", ["999999999", "not-a-number", "²", "9" * 5000])
-def test_a_missing_record_is_refused_with_its_id_in_the_context(crm: Api, identifier: str) -> None:
-    answer = crm("GET", f"{OBJECTS}/deals/{identifier}")
+def test_missing_record_error_has_its_id_in_the_context(crm: Api, identifier: str) -> None:
+    response = crm("GET", f"{OBJECTS}/deals/{identifier}")
 
-    assert 404 == answer.status_code
-    assert "Object not found.  objectId are usually numeric." == answer.json()["message"]
-    assert answer.json()["context"] == {"id": [identifier]}
-    assert "OBJECT_NOT_FOUND" == answer.json()["category"]
+    assert 404 == response.status_code
+    assert "Object not found.  objectId are usually numeric." == response.json()["message"]
+    assert response.json()["context"] == {"id": [identifier]}
+    assert "OBJECT_NOT_FOUND" == response.json()["category"]
 
 
-def test_a_list_pages_by_id(crm: Api) -> None:
+def test_list_pages_by_id(crm: Api) -> None:
     first = crm("GET", f"{OBJECTS}/companies?limit=4").json()
     second = crm("GET", f"{OBJECTS}/companies?limit=100&after={first['paging']['next']['after']}").json()
 
@@ -132,18 +132,18 @@ def test_a_list_pages_by_id(crm: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["limit=101", "limit=0", "limit=many", "after=abc"])
-def test_a_list_refuses_pages_that_do_not_exist(crm: Api, query: str) -> None:
-    answer = crm("GET", f"{OBJECTS}/contacts?{query}")
+def test_invalid_list_pages_are_rejected(crm: Api, query: str) -> None:
+    response = crm("GET", f"{OBJECTS}/contacts?{query}")
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
-def test_object_types_go_by_plural_singular_and_number(crm: Api) -> None:
+def test_object_types_are_accepted_as_plural_singular_and_number(crm: Api) -> None:
     deal = crm.example("deal_id")
-    answers = [crm("GET", f"{OBJECTS}/{name}/{deal}").json() for name in ("deals", "deal", "0-3")]
+    responses = [crm("GET", f"{OBJECTS}/{name}/{deal}").json() for name in ("deals", "deal", "0-3")]
 
-    assert answers[0] == answers[1] == answers[2]
+    assert responses[0] == responses[1] == responses[2]
     assert "Unable to infer object type from: tables" == crm("GET", f"{OBJECTS}/tables/1").json()["message"]
 
 
@@ -154,31 +154,31 @@ def test_object_types_go_by_plural_singular_and_number(crm: Api) -> None:
         *("/crm/v3/objects/0-1/{id}", "/crm/objects/2026-09/contacts/{id}/"),
     ],
 )
-def test_older_versions_and_trailing_slashes_mean_the_same(crm: Api, path: str) -> None:
-    answer = crm("GET", path.format(id=crm.example("contact_id")))
+def test_older_versions_and_trailing_slashes_are_equivalent(crm: Api, path: str) -> None:
+    response = crm("GET", path.format(id=crm.example("contact_id")))
 
-    assert answer.json()["properties"]["email"] == crm.example("email")
-
-
-def test_a_record_tells_its_associations_when_asked(crm: Api) -> None:
-    answer = crm("GET", f"{OBJECTS}/contacts/{crm.example('contact_id')}?associations=companies,deals,notes")
-
-    told = answer.json()["associations"]
-    assert {"id": "9001", "type": "contact_to_company"} in told["companies"]["results"]
-    assert {"id": crm.example("deal_id"), "type": "contact_to_deal"} in told["deals"]["results"]
+    assert response.json()["properties"]["email"] == crm.example("email")
 
 
-def test_a_deal_knows_whether_its_stage_is_closed(crm: Api) -> None:
-    deal = crm.make("deals", dealname="Acme renewal", pipeline="default", dealstage="qualifiedtobuy", amount="900")
+def test_record_returns_associations_on_request(crm: Api) -> None:
+    response = crm("GET", f"{OBJECTS}/contacts/{crm.example('contact_id')}?associations=companies,deals,notes")
+
+    associations = response.json()["associations"]
+    assert {"id": "9001", "type": "contact_to_company"} in associations["companies"]["results"]
+    assert {"id": crm.example("deal_id"), "type": "contact_to_deal"} in associations["deals"]["results"]
+
+
+def test_deal_properties_follow_its_stage(crm: Api) -> None:
+    deal = crm.create("deals", dealname="Acme renewal", pipeline="default", dealstage="qualifiedtobuy", amount="900")
     crm("PATCH", f"{OBJECTS}/deals/{deal}", {"properties": {"dealstage": "closedwon"}})
-    told = crm.read("deals", deal, "hs_is_closed", "hs_is_closed_won", "hs_deal_stage_probability", "amount")
+    properties = crm.read("deals", deal, "hs_is_closed", "hs_is_closed_won", "hs_deal_stage_probability", "amount")
 
     assert (
         "true",
         "true",
         "1.0",
-    ) == (told["hs_is_closed"], told["hs_is_closed_won"], told["hs_deal_stage_probability"])
-    assert "900" == told["amount"]
+    ) == (properties["hs_is_closed"], properties["hs_is_closed_won"], properties["hs_deal_stage_probability"])
+    assert "900" == properties["amount"]
 
 
 @pytest.mark.parametrize(
@@ -190,15 +190,15 @@ def test_a_deal_knows_whether_its_stage_is_closed(crm: Api) -> None:
         {"pipeline": "nowhere"},
     ],
 )
-def test_a_stage_must_be_one_of_the_pipeline(crm: Api, properties: dict[str, str]) -> None:
-    answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", **properties}})
+def test_stage_of_another_pipeline_is_rejected(crm: Api, properties: dict[str, str]) -> None:
+    response = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", **properties}})
 
-    assert 400 == answer.status_code
-    assert ["INVALID_OPTION"] == codes(answer)
+    assert 400 == response.status_code
+    assert ["INVALID_OPTION"] == codes(response)
 
 
-def test_moving_to_another_pipeline_needs_one_of_its_stages(crm: Api) -> None:
-    deal = f"{OBJECTS}/deals/{crm.make('deals', dealname='x', dealstage='contractsent')}"
+def test_moving_to_another_pipeline_requires_one_of_its_stages(crm: Api) -> None:
+    deal = f"{OBJECTS}/deals/{crm.create('deals', dealname='x', dealstage='contractsent')}"
     alone = crm("PATCH", deal, {"properties": {"pipeline": "98112230"}})
     together = crm("PATCH", deal, {"properties": {"pipeline": "98112230", "dealstage": "98112233"}})
 
@@ -206,23 +206,23 @@ def test_moving_to_another_pipeline_needs_one_of_its_stages(crm: Api) -> None:
     assert 200 == together.status_code
 
 
-def test_deals_may_have_the_same_name(crm: Api) -> None:
-    assert crm.make("deals", dealname="twice") != crm.make("deals", dealname="twice")
+def test_deals_can_share_a_name(crm: Api) -> None:
+    assert crm.create("deals", dealname="twice") != crm.create("deals", dealname="twice")
 
 
-def test_companies_may_have_the_same_domain_but_need_a_name_or_one(crm: Api) -> None:
-    first, second = crm.make("companies", domain="twice.test"), crm.make("companies", domain="twice.test")
+def test_companies_can_share_a_domain_but_require_a_name_or_domain(crm: Api) -> None:
+    first, second = crm.create("companies", domain="twice.test"), crm.create("companies", domain="twice.test")
     empty = crm("POST", f"{OBJECTS}/companies", {"properties": {"city": "Oslo"}})
 
     assert first != second
     assert 400 == empty.status_code
 
 
-def test_a_note_needs_a_timestamp_and_joins_its_deal(crm: Api) -> None:
+def test_note_requires_a_timestamp_and_is_associated_with_its_deal(crm: Api) -> None:
     deal = crm.example("deal_id")
     link = [{"to": {"id": deal}, "types": [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 214}]}]
     bare = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_note_body": "x"}, "associations": link})
-    note = crm.make("notes", link, hs_note_body="Moved <b>on</b>", hs_timestamp="2026-11-20T09:12:00.000Z")
+    note = crm.create("notes", link, hs_note_body="Moved <b>on</b>", hs_timestamp="2026-11-20T09:12:00.000Z")
     listed = crm("GET", f"{OBJECTS}/deals/{deal}/associations/notes").json()
 
     assert 400 == bare.status_code
@@ -236,36 +236,39 @@ def test_a_note_needs_a_timestamp_and_joins_its_deal(crm: Api) -> None:
     [("999999999", 214), ("{deal}", 213), ("{deal}", 5)],
     ids=["missing record", "wrong direction", "other objects"],
 )
-def test_a_record_with_a_wrong_association_is_not_made(crm: Api, to: str, type_id: int) -> None:
+def test_record_with_an_invalid_association_is_not_created(crm: Api, to: str, type_id: int) -> None:
     spec = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": type_id}
     link = [{"to": {"id": to.format(deal=crm.example("deal_id"))}, "types": [spec]}]
     before = len(crm.emulator.portal.records["notes"])
-    answer = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_timestamp": 1}, "associations": link})
+    response = crm("POST", f"{OBJECTS}/notes", {"properties": {"hs_timestamp": 1}, "associations": link})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
     assert len(crm.emulator.portal.records["notes"]) == before
 
 
-def test_portal_rules_make_a_create_fail_that_would_have_worked(crm: Api) -> None:
+def test_required_properties_of_the_portal_are_enforced(crm: Api) -> None:
     crm.knobs(required_properties={"deals": ["amount", "closedate"]})
-    answer = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", "amount": "1"}})
+    response = crm("POST", f"{OBJECTS}/deals", {"properties": {"dealname": "x", "amount": "1"}})
 
-    assert 400 == answer.status_code
-    assert ["closedate"] == answer.json()["errors"][0]["context"]["properties"]
+    assert 400 == response.status_code
+    assert ["closedate"] == response.json()["errors"][0]["context"]["properties"]
 
 
-def test_a_portal_may_add_the_company_of_an_address_by_itself(crm: Api) -> None:
+def test_contact_is_associated_with_the_company_of_its_email_domain(crm: Api) -> None:
     crm.knobs(auto_company=True)
-    known = crm.make("contacts", email="somebody.new@aurora-archi.example")
-    made = crm.make("contacts", email="a@brand-new.example")
-    free = crm.make("contacts", email="a@gmail.com")
-    linked = [crm("GET", f"{OBJECTS}/contacts/{one}/associations/companies").json() for one in (known, made, free)]
+    existing_domain = crm.create("contacts", email="somebody.new@aurora-archi.example")
+    new_domain = crm.create("contacts", email="a@brand-new.example")
+    free_mail = crm.create("contacts", email="a@gmail.com")
+    linked = [
+        crm("GET", f"{OBJECTS}/contacts/{one}/associations/companies").json()
+        for one in (existing_domain, new_domain, free_mail)
+    ]
 
-    assert [1, 1, 0] == [len(answer["results"]) for answer in linked]
+    assert [1, 1, 0] == [len(response["results"]) for response in linked]
     assert 9001 == linked[0]["results"][0]["toObjectId"]
 
 
-def test_pipelines_come_with_stages_whose_metadata_is_text(crm: Api) -> None:
+def test_pipelines_contain_stages_with_string_metadata(crm: Api) -> None:
     pipelines = crm("GET", "/crm/pipelines/2026-09/deals").json()["results"]
     stages = crm("GET", "/crm/pipelines/2026-09/deals/default/stages").json()["results"]
     stage = crm("GET", "/crm/pipelines/2026-09/deals/default/stages/closedwon").json()
@@ -279,7 +282,7 @@ def test_pipelines_come_with_stages_whose_metadata_is_text(crm: Api) -> None:
     assert 404 == crm("GET", "/crm/pipelines/2026-09/deals/default/stages/none").status_code
 
 
-def test_owners_are_active_ones_unless_archived_are_asked_for(crm: Api) -> None:
+def test_archived_owners_are_listed_only_on_request(crm: Api) -> None:
     active = crm("GET", "/crm/owners/2026-09?limit=4").json()
     rest = crm("GET", f"/crm/owners/2026-09?after={active['paging']['next']['after']}").json()["results"]
     archived = crm("GET", "/crm/owners/2026-09/?archived=true").json()["results"]
@@ -290,7 +293,7 @@ def test_owners_are_active_ones_unless_archived_are_asked_for(crm: Api) -> None:
     assert 88166 == archived[0]["userIdIncludingInactive"]
 
 
-def test_an_owner_is_found_by_address_id_or_user(crm: Api) -> None:
+def test_owner_is_found_by_email_id_or_user_id(crm: Api) -> None:
     by_email = crm("GET", "/crm/owners/2026-09?email=Rita.Poe@fjordlicht.example").json()["results"]
     by_id = crm("GET", "/crm/owners/2026-09/771203").json()
     by_user = crm("GET", "/crm/owners/2026-09/88123?idProperty=userId").json()
@@ -304,7 +307,7 @@ def test_an_owner_is_found_by_address_id_or_user(crm: Api) -> None:
     assert [404, 200, 404, 404, 400] == statuses
 
 
-def test_properties_are_a_long_list_where_custom_ones_lack_a_mark(crm: Api) -> None:
+def test_only_standard_properties_are_marked_as_hubspot_defined(crm: Api) -> None:
     properties = crm("GET", "/crm/properties/2026-09/contacts").json()["results"]
     by_name = {one["name"]: one for one in properties}
 
@@ -322,20 +325,20 @@ def test_properties_are_a_long_list_where_custom_ones_lack_a_mark(crm: Api) -> N
     assert "passport_number" not in by_name
 
 
-def test_archived_and_sensitive_properties_are_lists_of_their_own(crm: Api) -> None:
+def test_archived_and_sensitive_properties_are_listed_separately(crm: Api) -> None:
     archived = crm("GET", "/crm/properties/2026-09/contacts?archived=true").json()["results"]
-    refused = crm("GET", "/crm/properties/2026-09/contacts?dataSensitivity=sensitive")
+    without_scope = crm("GET", "/crm/properties/2026-09/contacts?dataSensitivity=sensitive")
     nonsense = crm("GET", "/crm/properties/2026-09/contacts?dataSensitivity=secret")
     crm.knobs(scopes=["crm.objects.contacts.sensitive.read.v2"])
     sensitive = crm("GET", "/crm/properties/2026-09/contacts?dataSensitivity=sensitive").json()["results"]
 
     assert ["old_segment"] == [one["name"] for one in archived]
-    assert 403 == refused.status_code
+    assert 403 == without_scope.status_code
     assert ["passport_number"] == [one["name"] for one in sensitive]
     assert 400 == nonsense.status_code
 
 
-def test_stages_and_pipelines_are_the_options_of_their_properties(crm: Api) -> None:
+def test_stages_and_pipelines_are_options_of_their_properties(crm: Api) -> None:
     stage = crm("GET", "/crm/properties/2026-09/deals/dealstage").json()
     pipeline = crm("GET", "/crm/properties/2026-09/0-3/pipeline").json()
 
@@ -343,9 +346,9 @@ def test_stages_and_pipelines_are_the_options_of_their_properties(crm: Api) -> N
     assert ["default", "98112230"] == [option["value"] for option in pipeline["options"]]
 
 
-def test_a_custom_property_can_be_made_changed_written_and_archived(crm: Api) -> None:
+def test_custom_property_can_be_created_updated_written_and_archived(crm: Api) -> None:
     path = "/crm/properties/2026-09/contacts"
-    wanted = {
+    definition = {
         "name": "shoe_size",
         "label": "Shoe size",
         "type": "enumeration",
@@ -353,14 +356,14 @@ def test_a_custom_property_can_be_made_changed_written_and_archived(crm: Api) ->
         "groupName": "contactinformation",
         "options": [{"label": "Small", "value": "s", "hidden": False}],
     }
-    made = crm("POST", path, wanted)
-    again = crm("POST", path, wanted)
-    larger = [*wanted["options"], {"label": "Large", "value": "l"}]
+    created = crm("POST", path, definition)
+    again = crm("POST", path, definition)
+    larger = [*definition["options"], {"label": "Large", "value": "l"}]
     changed = crm("PATCH", f"{path}/shoe_size", {"label": "Size", "options": larger})
-    contact = crm.make("contacts", shoe_size="l")
+    contact = crm.create("contacts", shoe_size="l")
     archived = crm("DELETE", f"{path}/shoe_size")
 
-    assert (201, 409, 204) == (made.status_code, again.status_code, archived.status_code)
+    assert (201, 409, 204) == (created.status_code, again.status_code, archived.status_code)
     assert "Size" == changed.json()["label"]
     assert "shoe_size" not in crm.read("contacts", contact, "shoe_size")
     assert 404 == crm("GET", f"{path}/shoe_size").status_code
@@ -380,14 +383,20 @@ def test_a_custom_property_can_be_made_changed_written_and_archived(crm: Api) ->
         {"options": ["x"]},
     ],
 )
-def test_a_custom_property_must_make_sense(crm: Api, change: dict[str, Any]) -> None:
-    wanted = {"name": "shoe", "label": "Shoe", "type": "string", "fieldType": "text", "groupName": "contactinformation"}
-    answer = crm("POST", "/crm/properties/2026-09/contacts", wanted | change)
+def test_invalid_custom_properties_are_rejected(crm: Api, change: dict[str, Any]) -> None:
+    definition = {
+        "name": "shoe",
+        "label": "Shoe",
+        "type": "string",
+        "fieldType": "text",
+        "groupName": "contactinformation",
+    }
+    response = crm("POST", "/crm/properties/2026-09/contacts", definition | change)
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
-def test_the_account_tells_its_portal_id_as_a_number(crm: Api) -> None:
+def test_account_details_contain_a_numeric_portal_id(crm: Api) -> None:
     account = crm("GET", "/account-info/2026-09/details").json()
 
     assert str(account["portalId"]) == crm.example("portal_id")

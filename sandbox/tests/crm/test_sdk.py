@@ -1,4 +1,4 @@
-"""The vendor's own Python library against the stand-in."""
+"""The HubSpot emulator, tested with the vendor's Python SDK."""
 
 import json
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ from workspace_sandbox.crm import CrmEmulator
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[CrmEmulator]:
     with run_emulators(crm=CrmEmulator) as sandbox:
-        played = sandbox.emulators["crm"]
-        assert isinstance(played, CrmEmulator)
-        yield played
+        crm_emulator = sandbox.emulators["crm"]
+        assert isinstance(crm_emulator, CrmEmulator)
+        yield crm_emulator
 
 
 @pytest.fixture
-def seeded(emulator: CrmEmulator) -> CrmEmulator:
+def reset_emulator(emulator: CrmEmulator) -> CrmEmulator:
     emulator.context.reset()
     emulator.reset()
     emulator.context.knobs.update(limits=False, search_lag_seconds=0)
@@ -35,8 +35,8 @@ def seeded(emulator: CrmEmulator) -> CrmEmulator:
 
 
 @pytest.fixture
-def hubspot(seeded: CrmEmulator) -> HubSpot:
-    return client(seeded, seeded.credentials()["token"])
+def hubspot(reset_emulator: CrmEmulator) -> HubSpot:
+    return client(reset_emulator, reset_emulator.credentials()["token"])
 
 
 def client(emulator: CrmEmulator, token: str) -> HubSpot:
@@ -44,75 +44,75 @@ def client(emulator: CrmEmulator, token: str) -> HubSpot:
 
 
 def new_contact(hubspot: HubSpot, **values: str) -> Any:
-    wanted = contacts.SimplePublicObjectInputForCreate(properties=values, associations=[])
-    return hubspot.crm.contacts.basic_api.create(wanted)
+    contact = contacts.SimplePublicObjectInputForCreate(properties=values, associations=[])
+    return hubspot.crm.contacts.basic_api.create(contact)
 
 
 def search_for(name: str, value: str, **more: Any) -> contacts.PublicObjectSearchRequest:
-    wanted = contacts.Filter(property_name=name, operator="EQ", value=value)
-    return contacts.PublicObjectSearchRequest(filter_groups=[contacts.FilterGroup(filters=[wanted])], **more)
+    condition = contacts.Filter(property_name=name, operator="EQ", value=value)
+    return contacts.PublicObjectSearchRequest(filter_groups=[contacts.FilterGroup(filters=[condition])], **more)
 
 
-def test_a_contact_is_made_read_by_address_changed_and_archived(hubspot: HubSpot) -> None:
-    made = new_contact(hubspot, email="Sdk+1@Example.test", firstname="Ana")
+def test_contact_is_created_read_by_email_updated_and_archived(hubspot: HubSpot) -> None:
+    contact = new_contact(hubspot, email="Sdk+1@Example.test", firstname="Ana")
     api = hubspot.crm.contacts.basic_api
-    wanted = contacts.SimplePublicObjectInput(properties={"firstname": "Ann"})
-    changed = api.update(made.id, wanted)
+    change = contacts.SimplePublicObjectInput(properties={"firstname": "Ann"})
+    changed = api.update(contact.id, change)
     read = api.get_by_id("sdk+1@example.test", id_property="email", properties=["email", "firstname", "phone"])
-    api.archive(made.id)
+    api.archive(contact.id)
 
-    assert made.id == read.id == changed.id
-    assert isinstance(made.created_at, datetime)
-    assert made.created_at.tzinfo is not None
+    assert contact.id == read.id == changed.id
+    assert isinstance(contact.created_at, datetime)
+    assert contact.created_at.tzinfo is not None
     assert ("Ann", None) == (read.properties["firstname"], read.properties["phone"])
-    with pytest.raises(contacts.ApiException) as refused:
-        api.get_by_id(made.id)
-    assert 404 == refused.value.status
+    with pytest.raises(contacts.ApiException) as caught:
+        api.get_by_id(contact.id)
+    assert 404 == caught.value.status
 
 
-def test_a_used_address_is_a_conflict(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    with pytest.raises(contacts.ApiException) as refused:
-        new_contact(hubspot, email=seeded.examples()["email"])
+def test_duplicate_email_is_a_conflict(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    with pytest.raises(contacts.ApiException) as caught:
+        new_contact(hubspot, email=reset_emulator.examples()["email"])
 
-    assert 409 == refused.value.status
-    expected = f"Contact already exists. Existing ID: {seeded.examples()['contact_id']}"
-    assert json.loads(refused.value.body)["message"] == expected
+    assert 409 == caught.value.status
+    expected = f"Contact already exists. Existing ID: {reset_emulator.examples()['contact_id']}"
+    assert json.loads(caught.value.body)["message"] == expected
 
 
-def test_an_upsert_tells_what_is_new(hubspot: HubSpot) -> None:
-    wanted = contacts.BatchInputSimplePublicObjectBatchInputUpsert(
+def test_upsert_marks_new_records(hubspot: HubSpot) -> None:
+    batch = contacts.BatchInputSimplePublicObjectBatchInputUpsert(
         inputs=[
             contacts.SimplePublicObjectBatchInputUpsert(
                 id="up@example.test", id_property="email", properties={"lifecyclestage": "lead"}
             )
         ]
     )
-    first = hubspot.crm.contacts.batch_api.upsert(wanted)
-    again = hubspot.crm.contacts.batch_api.upsert(wanted)
+    first = hubspot.crm.contacts.batch_api.upsert(batch)
+    again = hubspot.crm.contacts.batch_api.upsert(batch)
 
     assert [True, False] == [first.results[0].new, again.results[0].new]
     assert "COMPLETE" == first.status
 
 
-def test_a_batch_read_understands_what_is_missing(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    wanted = contacts.BatchReadInputSimplePublicObjectId(
+def test_batch_read_reports_missing_records(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    batch = contacts.BatchReadInputSimplePublicObjectId(
         inputs=[
-            contacts.SimplePublicObjectId(id=seeded.examples()["contact_id"]),
+            contacts.SimplePublicObjectId(id=reset_emulator.examples()["contact_id"]),
             contacts.SimplePublicObjectId(id="1"),
         ],
         properties=["email"],
         properties_with_history=[],
     )
-    answer = hubspot.crm.contacts.batch_api.read(wanted)
+    response = hubspot.crm.contacts.batch_api.read(batch)
 
-    assert 1 == answer.num_errors
-    assert "OBJECT_NOT_FOUND" == answer.errors[0].category
-    assert answer.results[0].properties["email"] == seeded.examples()["email"]
+    assert 1 == response.num_errors
+    assert "OBJECT_NOT_FOUND" == response.errors[0].category
+    assert response.results[0].properties["email"] == reset_emulator.examples()["email"]
 
 
 def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
     api = hubspot.crm.deals.batch_api
-    made = api.create(
+    created = api.create(
         deals.BatchInputSimplePublicObjectBatchInputForCreate(
             inputs=[
                 deals.SimplePublicObjectBatchInputForCreate(properties={"dealname": name}, associations=[])
@@ -120,7 +120,7 @@ def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
             ]
         )
     )
-    identifiers = [deal.id for deal in made.results]
+    identifiers = [deal.id for deal in created.results]
     changed = api.update(
         deals.BatchInputSimplePublicObjectBatchInput(
             inputs=[deals.SimplePublicObjectBatchInput(id=one, properties={"amount": "5"}) for one in identifiers]
@@ -133,14 +133,14 @@ def test_batches_are_created_updated_and_archived(hubspot: HubSpot) -> None:
     assert ["5", "5"] == [deal.properties["amount"] for deal in changed.results]
 
 
-def test_every_contact_can_be_walked_through(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_sdk_lists_all_contacts(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     everyone = hubspot.crm.contacts.get_all(properties=["email"])
 
-    live = [one for one in seeded.portal.records["contacts"].values() if one.archived_at is None]
+    live = [one for one in reset_emulator.portal.records["contacts"].values() if one.archived_at is None]
     assert len(everyone) == len(live)
 
 
-def test_a_search_pages_and_sorts(hubspot: HubSpot) -> None:
+def test_search_pages_and_sorts(hubspot: HubSpot) -> None:
     sorts = [{"propertyName": "hs_object_id", "direction": "ASCENDING"}]
     api = hubspot.crm.contacts.search_api
     first = api.do_search(search_for("lifecyclestage", "lead", sorts=sorts, properties=["email"], limit=5))
@@ -150,55 +150,55 @@ def test_a_search_pages_and_sorts(hubspot: HubSpot) -> None:
     assert 10 == len({one.id for one in first.results + second.results})
 
 
-def test_a_search_for_the_unknown_is_refused(hubspot: HubSpot) -> None:
-    with pytest.raises(contacts.ApiException) as refused:
+def test_search_by_an_unknown_property_is_rejected(hubspot: HubSpot) -> None:
+    with pytest.raises(contacts.ApiException) as caught:
         hubspot.crm.contacts.search_api.do_search(search_for("no_such_property", "x"))
 
-    assert 400 == refused.value.status
+    assert 400 == caught.value.status
 
 
-def test_a_deal_starts_with_its_contact_and_moves(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    contact = seeded.examples()["contact_id"]
+def test_deal_is_created_with_its_contact_and_moved(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    contact = reset_emulator.examples()["contact_id"]
     kind = deals.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=3)
     link = deals.PublicAssociationsForObject(to=deals.PublicObjectId(id=contact), types=[kind])
     values = {"dealname": "Acme", "pipeline": "default", "dealstage": "qualifiedtobuy", "amount": "1250.50"}
     api = hubspot.crm.deals.basic_api
-    made = api.create(deals.SimplePublicObjectInputForCreate(properties=values, associations=[link]))
-    moved = api.update(made.id, deals.SimplePublicObjectInput(properties={"dealstage": "closedwon"}))
-    read = api.get_by_id(made.id, associations=["contacts"])
+    deal = api.create(deals.SimplePublicObjectInputForCreate(properties=values, associations=[link]))
+    moved = api.update(deal.id, deals.SimplePublicObjectInput(properties={"dealstage": "closedwon"}))
+    read = api.get_by_id(deal.id, associations=["contacts"])
 
-    assert "1250.50" == made.properties["amount"]
+    assert "1250.50" == deal.properties["amount"]
     assert "closedwon" == moved.properties["dealstage"]
     assert [one.id for one in read.associations["contacts"].results] == [contact]
 
 
-def test_a_stage_of_another_pipeline_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    wanted = deals.SimplePublicObjectInput(properties={"dealstage": "98112231"})
-    with pytest.raises(deals.ApiException) as refused:
-        hubspot.crm.deals.basic_api.update(seeded.examples()["deal_id"], wanted)
+def test_stage_of_another_pipeline_is_rejected(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    change = deals.SimplePublicObjectInput(properties={"dealstage": "98112231"})
+    with pytest.raises(deals.ApiException) as caught:
+        hubspot.crm.deals.basic_api.update(reset_emulator.examples()["deal_id"], change)
 
-    assert 400 == refused.value.status
+    assert 400 == caught.value.status
 
 
-def test_a_note_is_logged_on_a_deal(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    deal = seeded.examples()["deal_id"]
+def test_note_is_logged_on_a_deal(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    deal = reset_emulator.examples()["deal_id"]
     kind = notes.AssociationSpec(association_category="HUBSPOT_DEFINED", association_type_id=214)
     link = notes.PublicAssociationsForObject(to=notes.PublicObjectId(id=deal), types=[kind])
     values = {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": "Moved"}
-    made = hubspot.crm.objects.notes.basic_api.create(
+    note = hubspot.crm.objects.notes.basic_api.create(
         notes.SimplePublicObjectInputForCreate(properties=values, associations=[link])
     )
     listed = hubspot.crm.associations.v4.basic_api.get_page("deals", deal, "notes")
 
-    assert made.id in [row.to_object_id for row in listed.results]
+    assert note.id in [row.to_object_id for row in listed.results]
 
 
-def test_a_company_is_made_and_associated(hubspot: HubSpot) -> None:
+def test_company_is_created_and_associated(hubspot: HubSpot) -> None:
     contact = new_contact(hubspot, firstname="x")
-    wanted = companies.SimplePublicObjectInputForCreate(properties={"domain": "acme.test"}, associations=[])
-    company = hubspot.crm.companies.basic_api.create(wanted)
+    definition = companies.SimplePublicObjectInputForCreate(properties={"domain": "acme.test"}, associations=[])
+    company = hubspot.crm.companies.basic_api.create(definition)
     api = hubspot.crm.associations.v4.basic_api
-    answer = api.create_default("contacts", contact.id, "companies", company.id)
+    response = api.create_default("contacts", contact.id, "companies", company.id)
     labelled = api.create(
         "contacts",
         contact.id,
@@ -215,97 +215,97 @@ def test_a_company_is_made_and_associated(hubspot: HubSpot) -> None:
     )
     api.archive("contacts", contact.id, "companies", company.id)
 
-    assert [279, 280] == [row.association_spec.association_type_id for row in answer.results]
+    assert [279, 280] == [row.association_spec.association_type_id for row in response.results]
     assert ["Billing contact"] == labelled.labels
     assert [279, 1, 38] == [kind.type_id for kind in read.results[0].to[0].association_types]
     assert [] == api.get_page("contacts", contact.id, "companies").results
 
 
-def test_a_wrong_direction_is_refused(hubspot: HubSpot, seeded: CrmEmulator) -> None:
+def test_association_in_the_wrong_direction_is_rejected(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
     spec = [{"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 280}]
-    contact = seeded.examples()["contact_id"]
-    with pytest.raises(associations.v4.ApiException) as refused:
+    contact = reset_emulator.examples()["contact_id"]
+    with pytest.raises(associations.v4.ApiException) as caught:
         hubspot.crm.associations.v4.basic_api.create("contacts", contact, "companies", "9001", spec)
 
-    assert 400 == refused.value.status
+    assert 400 == caught.value.status
 
 
 def test_pipelines_owners_and_properties_are_listed(hubspot: HubSpot) -> None:
     deal_pipelines = hubspot.crm.pipelines.pipelines_api.get_all("deals").results
-    found = hubspot.crm.owners.owners_api.get_page(email="rita.poe@fjordlicht.example").results
+    matches = hubspot.crm.owners.owners_api.get_page(email="rita.poe@fjordlicht.example").results
     archived = hubspot.crm.owners.owners_api.get_by_id(771231, archived=True)
     contact_properties = hubspot.crm.properties.core_api.get_all("contacts").results
     tier = hubspot.crm.properties.core_api.get_by_name("contacts", "tier")
 
     assert ["Sales Pipeline", "Partnerships"] == [pipeline.label for pipeline in deal_pipelines]
     assert {"isClosed": "true", "probability": "1.0"} == deal_pipelines[0].stages[5].metadata
-    assert ["771203"] == [owner.id for owner in found]
+    assert ["771203"] == [owner.id for owner in matches]
     assert archived.user_id is None
     assert ["tier", "topics"] == [one.name for one in contact_properties if not one.hubspot_defined][:2]
     assert "gold" == tier.options[0].value
 
 
 @pytest.mark.parametrize(
-    ("call", "refusal"),
+    ("call", "error"),
     [
         (lambda hubspot: hubspot.crm.pipelines.pipelines_api.get_by_id("deals", "none"), pipelines.ApiException),
         (lambda hubspot: hubspot.crm.owners.owners_api.get_by_id(1), owners.ApiException),
         (lambda hubspot: hubspot.crm.properties.core_api.get_by_name("contacts", "none"), properties.ApiException),
     ],
 )
-def test_what_is_not_there_is_a_404(hubspot: HubSpot, call: Any, refusal: type[Exception]) -> None:
-    with pytest.raises(refusal) as refused:
+def test_missing_objects_return_404(hubspot: HubSpot, call: Any, error: type[Exception]) -> None:
+    with pytest.raises(error) as caught:
         call(hubspot)
 
-    assert 404 == vars(refused.value)["status"]
+    assert 404 == vars(caught.value)["status"]
 
 
-def test_the_owners_of_an_unknown_token_are_refused(seeded: CrmEmulator) -> None:
-    with pytest.raises(owners.ApiException) as refused:
-        client(seeded, "pat-x").crm.owners.owners_api.get_page()
+def test_owners_with_an_unknown_token_are_rejected(reset_emulator: CrmEmulator) -> None:
+    with pytest.raises(owners.ApiException) as caught:
+        client(reset_emulator, "pat-x").crm.owners.owners_api.get_page()
 
-    assert 401 == refused.value.status
+    assert 401 == caught.value.status
 
 
-def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.context.knobs["scopes"] = ["oauth"]
-    with pytest.raises(deals.ApiException) as refused:
+def test_missing_scope_returns_403(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    reset_emulator.context.knobs["scopes"] = ["oauth"]
+    with pytest.raises(deals.ApiException) as caught:
         hubspot.crm.deals.basic_api.get_page()
 
-    assert 403 == refused.value.status
+    assert 403 == caught.value.status
 
 
-def test_too_many_calls_are_a_429_that_names_its_policy(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.context.knobs.update(limits=True, burst_limit=1)
+def test_throttled_call_returns_429_with_its_policy(hubspot: HubSpot, reset_emulator: CrmEmulator) -> None:
+    reset_emulator.context.knobs.update(limits=True, burst_limit=1)
     hubspot.crm.deals.basic_api.get_page(limit=1)
-    with pytest.raises(deals.ApiException) as refused:
+    with pytest.raises(deals.ApiException) as caught:
         hubspot.crm.deals.basic_api.get_page(limit=1)
 
-    assert 429 == refused.value.status
-    assert "TEN_SECONDLY_ROLLING" == json.loads(refused.value.body)["policyName"]
+    assert 429 == caught.value.status
+    assert "TEN_SECONDLY_ROLLING" == json.loads(caught.value.body)["policyName"]
 
 
-def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> None:
-    secrets = {name: seeded.knobs[name] for name in ("client_id", "client_secret")}
-    asked = {
+def test_tokens_are_exchanged_refreshed_and_inspected(reset_emulator: CrmEmulator) -> None:
+    secrets = {name: reset_emulator.knobs[name] for name in ("client_id", "client_secret")}
+    params = {
         "client_id": secrets["client_id"],
         "redirect_uri": "http://localhost/c",
         "scope": "oauth crm.objects.deals.read",
     }
-    page = f"{seeded.context.addresses['base']}/oauth/authorize"
-    sent_back = requests.get(page, params={**asked, "auto_approve": "true"}, allow_redirects=False, timeout=60)
+    page = f"{reset_emulator.context.addresses['base']}/oauth/authorize"
+    sent_back = requests.get(page, params={**params, "auto_approve": "true"}, allow_redirects=False, timeout=60)
     code = parse_qs(urlsplit(sent_back.headers["Location"]).query)["code"][0]
-    oauth = client(seeded, "").oauth
+    oauth = client(reset_emulator, "").oauth
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost/c"}
     granted = oauth.tokens_api.create(**form, **secrets)
     again = oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
     info = oauth.access_tokens_api.get(again.access_token)
-    listed = client(seeded, again.access_token).crm.deals.basic_api.get_page(limit=1)
+    listed = client(reset_emulator, again.access_token).crm.deals.basic_api.get_page(limit=1)
     oauth.refresh_tokens_api.archive(granted.refresh_token)
 
     assert 4_471_120 == info.hub_id
     assert ["oauth", "crm.objects.deals.read"] == info.scopes
     assert listed.results[0].created_at < datetime.now(UTC)
-    with pytest.raises(OAuthException) as refused:
+    with pytest.raises(OAuthException) as caught:
         oauth.tokens_api.create(grant_type="refresh_token", refresh_token=granted.refresh_token, **secrets)
-    assert "BAD_REFRESH_TOKEN" == json.loads(refused.value.body)["status"]
+    assert "BAD_REFRESH_TOKEN" == json.loads(caught.value.body)["status"]

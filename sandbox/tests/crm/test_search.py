@@ -1,4 +1,4 @@
-"""Search in the crm stand-in."""
+"""Search in the HubSpot emulator."""
 
 from typing import Any
 
@@ -9,30 +9,30 @@ from sandbox.tests.crm.portal import OBJECTS, Api, codes, equal, ids
 from workspace_sandbox.crm.data.search import tokens
 
 
-def test_a_search_lags_behind_what_reads_already_show(limited: Api, clock: ManualClock) -> None:
-    contact = limited.make("contacts", email="lag@example.test")
-    wanted = equal("email", "lag@example.test")
-    at_once = limited.find("contacts", wanted)["total"]
+def test_search_lags_behind_reads(limited: Api, clock: ManualClock) -> None:
+    contact = limited.create("contacts", email="lag@example.test")
+    condition = equal("email", "lag@example.test")
+    at_once = limited.find("contacts", condition)["total"]
     clock.at += 2.0
-    later = limited.find("contacts", wanted)["total"]
+    later = limited.find("contacts", condition)["total"]
     limited("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"city": "Riga"}})
-    stale = limited.find("contacts", wanted, properties=["city"])["results"][0]["properties"]["city"]
+    stale = limited.find("contacts", condition, properties=["city"])["results"][0]["properties"]["city"]
     current = limited.read("contacts", contact, "city")["city"]
     limited("DELETE", f"{OBJECTS}/contacts/{contact}")
     clock.at += 2.0
 
     assert (0, 1, None, "Riga") == (at_once, later, stale, current)
-    assert 0 == limited.find("contacts", wanted)["total"]
+    assert 0 == limited.find("contacts", condition)["total"]
 
 
-def test_the_seed_is_searchable_at_once(limited: Api) -> None:
-    found = limited.find("companies", equal("domain", limited.example("company_domain")), limit=2)
+def test_default_data_is_searchable_immediately(limited: Api) -> None:
+    matches = limited.find("companies", equal("domain", limited.example("company_domain")), limit=2)
 
-    assert 2 == found["total"]
-    assert "9001" == found["results"][0]["id"]
+    assert 2 == matches["total"]
+    assert "9001" == matches["results"][0]["id"]
 
 
-def test_a_search_pages_by_offset(crm: Api) -> None:
+def test_search_pages_by_offset(crm: Api) -> None:
     sorts = [{"propertyName": "hs_object_id", "direction": "ASCENDING"}]
     everything = [{"propertyName": "hs_object_id", "operator": "HAS_PROPERTY"}]
     first = crm.find("contacts", *everything, sorts=sorts, limit=25)
@@ -43,11 +43,11 @@ def test_a_search_pages_by_offset(crm: Api) -> None:
     assert first["total"] == second["total"] == 1043
 
 
-def test_a_search_gives_ten_with_defaults_when_nothing_is_said(crm: Api) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts/search", {}).json()
+def test_empty_search_returns_ten_records_with_default_properties(crm: Api) -> None:
+    response = crm("POST", f"{OBJECTS}/contacts/search", {}).json()
 
-    assert 10 == len(answer["results"])
-    assert set(answer["results"][0]["properties"]) >= {"email", "firstname", "lastname"}
+    assert 10 == len(response["results"])
+    assert set(response["results"][0]["properties"]) >= {"email", "firstname", "lastname"}
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,22 @@ def test_a_search_gives_ten_with_defaults_when_nothing_is_said(crm: Api) -> None
         {"filterGroups": ["x"]},
     ],
 )
-def test_a_search_refuses_what_breaks_its_rules(crm: Api, body: dict[str, Any]) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts/search", body)
+def test_invalid_searches_are_rejected(crm: Api, body: dict[str, Any]) -> None:
+    response = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
-def test_a_search_over_an_unknown_property_names_it(crm: Api) -> None:
+def test_search_error_names_the_unknown_property(crm: Api) -> None:
     body = {"filterGroups": [{"filters": [equal("no_such_property", "x")]}]}
-    answer = crm("POST", f"{OBJECTS}/contacts/search", body)
+    response = crm("POST", f"{OBJECTS}/contacts/search", body)
 
-    assert ["PROPERTY_DOESNT_EXIST"] == codes(answer)
-    assert {"propertyName": ["no_such_property"]} == answer.json()["errors"][0]["context"]
+    assert ["PROPERTY_DOESNT_EXIST"] == codes(response)
+    assert {"propertyName": ["no_such_property"]} == response.json()["errors"][0]["context"]
 
 
-def test_the_cap_is_a_refusal_and_not_an_empty_page(crm: Api) -> None:
+def test_search_beyond_the_cap_is_rejected(crm: Api) -> None:
     crm.knobs(search_cap=100)
     last = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": "50"})
     beyond = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": last.json()["paging"]["next"]["after"]})
@@ -96,7 +96,7 @@ def test_the_cap_is_a_refusal_and_not_an_empty_page(crm: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ([equal("city", "OSLO")], "abc"),
         ([equal("tier", "gold")], "a"),
@@ -122,49 +122,49 @@ def test_the_cap_is_a_refusal_and_not_an_empty_page(crm: Api) -> None:
         ([equal("tier", "gold"), equal("nps_score", "9")], ""),
     ],
 )
-def test_filters_find_what_they_say(crm: Api, filters: list[dict[str, Any]], found: str) -> None:
-    made = {
-        crm.make("contacts", email="x@search-a.test", tier="gold", nps_score="2", topics="home;stage"): "a",
-        crm.make("contacts", email="somebody@b.test", tier="silver", nps_score="9", topics="stage"): "b",
-        crm.make("contacts", nps_score="10"): "c",
+def test_filters_return_the_matching_records(crm: Api, filters: list[dict[str, Any]], expected: str) -> None:
+    contacts = {
+        crm.create("contacts", email="x@search-a.test", tier="gold", nps_score="2", topics="home;stage"): "a",
+        crm.create("contacts", email="somebody@b.test", tier="silver", nps_score="9", topics="stage"): "b",
+        crm.create("contacts", nps_score="10"): "c",
     }
-    for identifier, date in zip(made, ("2026-11-20", "2026-11-19", ""), strict=True):
+    for identifier, date in zip(contacts, ("2026-11-20", "2026-11-19", ""), strict=True):
         crm("PATCH", f"{OBJECTS}/contacts/{identifier}", {"properties": {"city": "Oslo", "renewal_date": date}})
-    here = {"propertyName": "city", "operator": "EQ", "value": "oslo"}
-    answer = crm.find("contacts", here, *filters)
+    in_city = {"propertyName": "city", "operator": "EQ", "value": "oslo"}
+    response = crm.find("contacts", in_city, *filters)
 
-    assert "".join(sorted(made[one] for one in ids(answer))) == found
+    assert "".join(sorted(contacts[one] for one in ids(response))) == expected
 
 
-def test_groups_are_alternatives_and_sorts_put_absent_values_last(crm: Api) -> None:
-    first, second = crm.make("deals", dealname="s1", amount="9"), crm.make("deals", dealname="s2", amount="1000")
-    third = crm.make("deals", dealname="s3")
+def test_filter_groups_are_alternatives_and_missing_values_sort_last(crm: Api) -> None:
+    first, second = crm.create("deals", dealname="s1", amount="9"), crm.create("deals", dealname="s2", amount="1000")
+    third = crm.create("deals", dealname="s3")
     body = {
         "filterGroups": [{"filters": [equal("dealname", name)]} for name in ("s1", "s2", "S3")],
         "sorts": [{"propertyName": "amount", "direction": "DESCENDING"}],
     }
-    answer = crm("POST", f"{OBJECTS}/deals/search", body).json()
+    response = crm("POST", f"{OBJECTS}/deals/search", body).json()
     ascending = crm("POST", f"{OBJECTS}/deals/search", body | {"sorts": ["amount"]}).json()
 
-    assert ids(answer) == [second, first, third]
+    assert ids(response) == [second, first, third]
     assert ids(ascending) == [first, second, third]
 
 
-def test_a_search_may_ask_for_associated_records(crm: Api) -> None:
+def test_search_filters_by_associated_record(crm: Api) -> None:
     deal = crm.example("deal_id")
-    found = crm.find("contacts", equal("associations.deal", deal))
+    matches = crm.find("contacts", equal("associations.deal", deal))
     unknown = {"filterGroups": [{"filters": [equal("associations.planet", "1")]}]}
 
-    assert crm.example("contact_id") in ids(found)
+    assert crm.example("contact_id") in ids(matches)
     assert 400 == crm("POST", f"{OBJECTS}/contacts/search", unknown).status_code
 
 
-def test_free_text_finds_the_beginnings_of_words(crm: Api) -> None:
-    contact = crm.make("contacts", firstname="Žofie", lastname="Unterholzner", email="z@holz.test")
-    answer = crm("POST", f"{OBJECTS}/contacts/search", {"query": "unterh žof"}).json()
+def test_free_text_matches_word_prefixes(crm: Api) -> None:
+    contact = crm.create("contacts", firstname="Žofie", lastname="Unterholzner", email="z@holz.test")
+    response = crm("POST", f"{OBJECTS}/contacts/search", {"query": "unterh žof"}).json()
 
-    assert ids(answer) == [contact]
+    assert ids(response) == [contact]
 
 
-def test_tokens_are_words_and_pieces() -> None:
+def test_tokens_contain_words_and_parts() -> None:
     assert {"home", "big", "stage", "home;big stage"} == tokens("Home;Big stage")

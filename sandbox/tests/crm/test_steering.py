@@ -1,4 +1,4 @@
-"""Faults and acts of the crm stand-in, and what is not played."""
+"""Faults and user actions of the HubSpot emulator, and its unsupported routes."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ from sandbox.tests.crm.portal import OBJECTS, Api
         ("timeout", 524, "text/html"),
     ],
 )
-def test_outages_speak_the_vendors_dialect(crm: Api, outage: str, status: int, content_type: str) -> None:
+def test_outages_return_the_vendors_responses(crm: Api, outage: str, status: int, content_type: str) -> None:
     crm.knobs(outage=outage)
-    answer = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "outage@example.test"}})
+    response = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "outage@example.test"}})
 
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"].startswith(content_type)
-    assert ("Retry-After" in answer.headers) == (outage == "migrating")
+    assert response.status_code == status
+    assert response.headers["Content-Type"].startswith(content_type)
+    assert ("Retry-After" in response.headers) == (outage == "migrating")
 
 
-def test_a_lock_does_not_keep_from_reading(crm: Api) -> None:
+def test_locked_records_can_be_read(crm: Api) -> None:
     crm.knobs(outage="locked")
 
     assert 200 == crm("GET", f"{OBJECTS}/contacts?limit=1").status_code
@@ -42,14 +42,14 @@ def test_a_lock_does_not_keep_from_reading(crm: Api) -> None:
         ("DELETE", "/account-info/2026-09/details", 405),
     ],
 )
-def test_unknown_routes_are_answered_with_a_page(crm: Api, method: str, path: str, status: int) -> None:
-    answer = crm(method, path)
+def test_unknown_routes_return_an_html_page(crm: Api, method: str, path: str, status: int) -> None:
+    response = crm(method, path)
 
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"].startswith("text/html")
+    assert response.status_code == status
+    assert response.headers["Content-Type"].startswith("text/html")
 
 
-def test_the_seed_is_large_and_has_rough_edges(crm: Api) -> None:
+def test_default_data_is_large_and_has_irregular_records(crm: Api) -> None:
     records = crm.emulator.portal.records
     contacts = list(records["contacts"].values())
 
@@ -64,7 +64,7 @@ def test_the_seed_is_large_and_has_rough_edges(crm: Api) -> None:
     assert all(one.properties["email"].islower() for one in contacts if "email" in one.properties)
 
 
-def test_every_seeded_value_would_be_accepted(crm: Api) -> None:
+def test_default_data_contains_only_valid_values(crm: Api) -> None:
     portal = crm.emulator.portal
     for records in portal.records.values():
         for record in records.values():
@@ -74,7 +74,7 @@ def test_every_seeded_value_would_be_accepted(crm: Api) -> None:
             assert portal.rules.validate(record.kind, writable, None) == writable
 
 
-def test_the_examples_exist_and_belong_together(crm: Api) -> None:
+def test_examples_exist_and_are_associated(crm: Api) -> None:
     examples = crm.emulator.examples()
     deal = crm.read("deals", examples["deal_id"], "pipeline", "dealstage")
     pipeline = crm("GET", f"/crm/pipelines/2026-09/deals/{deal['pipeline']}").json()
@@ -89,17 +89,17 @@ def test_the_examples_exist_and_belong_together(crm: Api) -> None:
     }
 
 
-def test_people_create_and_change_records(crm: Api) -> None:
-    made = crm.control("crm/act", action="create_contact", properties={"email": "Typed@Example.test"}, extra=1)
+def test_user_actions_create_and_update_records(crm: Api) -> None:
+    contact = crm.control("crm/act", action="create_contact", properties={"email": "Typed@Example.test"}, extra=1)
     moved = crm.control(
         "crm/act", action="update_deal", deal_id=crm.example("deal_id"), properties={"dealstage": "closedlost"}
     )
 
-    assert "typed@example.test" == crm.read("contacts", made["id"], "email")["email"]
+    assert "typed@example.test" == crm.read("contacts", contact["id"], "email")["email"]
     assert "true" == moved["properties"]["hs_is_closed"]
 
 
-def test_people_add_pipelines_and_leave(crm: Api) -> None:
+def test_user_actions_add_pipelines_and_archive_owners(crm: Api) -> None:
     crm.control("crm/act", action="create_pipeline", label="Sales Pipeline", stages=["New", "Done"])
     crm.control("crm/act", action="archive_owner", owner_id="771203")
     crm.control("crm/act", action="archive", type="deal", id=crm.example("deal_id"))
@@ -119,9 +119,9 @@ def test_people_add_pipelines_and_leave(crm: Api) -> None:
         {"action": "archive", "type": "planet", "id": "1"},
     ],
 )
-def test_a_bad_action_says_what_is_wrong(crm: Api, action: dict[str, Any]) -> None:
+def test_invalid_user_actions_are_rejected_without_changes(crm: Api, action: dict[str, Any]) -> None:
     before = crm.emulator.portal.records["contacts"].copy()
-    answer = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=60)
+    response = crm.session.post(f"{crm.control_base}/_control/crm/act", json=action, timeout=60)
 
-    assert 422 == answer.status_code
+    assert 422 == response.status_code
     assert crm.emulator.portal.records["contacts"] == before

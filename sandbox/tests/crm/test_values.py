@@ -1,4 +1,4 @@
-"""Values of properties in the crm stand-in."""
+"""Values of properties in the HubSpot emulator."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from sandbox.tests.crm.portal import OBJECTS, Api, codes
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "given", "kept"),
+    ("kind", "name", "value", "stored"),
     [
         ("contacts", "annualrevenue", "1250.50", "1250.50"),
         ("contacts", "annualrevenue", 42, "42"),
@@ -28,14 +28,14 @@ from sandbox.tests.crm.portal import OBJECTS, Api, codes
         ("companies", "domain", "HTTPS://www.Acme.Test/about", "acme.test"),
     ],
 )
-def test_values_are_kept_as_text_of_their_type(crm: Api, kind: str, name: str, given: Any, kept: str) -> None:
-    record = crm.make(kind, **{name: given}, **({"name": "x"} if kind == "companies" else {}))
+def test_values_are_stored_as_strings_of_their_type(crm: Api, kind: str, name: str, value: Any, stored: str) -> None:
+    record = crm.create(kind, **{name: value}, **({"name": "x"} if kind == "companies" else {}))
 
-    assert crm.read(kind, record, name)[name] == kept
+    assert crm.read(kind, record, name)[name] == stored
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "code"),
+    ("name", "value", "code"),
     [
         ("no_such_property", "x", "PROPERTY_DOESNT_EXIST"),
         ("old_segment", "x", "PROPERTY_DOESNT_EXIST"),
@@ -57,57 +57,57 @@ def test_values_are_kept_as_text_of_their_type(crm: Api, kind: str, name: str, g
         ("city", "x" * 65_537, "INVALID_LENGTH"),
     ],
 )
-def test_wrong_values_are_refused_with_the_fault_embedded_in_the_message(
-    crm: Api, name: str, given: str, code: str
+def test_invalid_values_are_rejected_with_the_violation_in_the_message(
+    crm: Api, name: str, value: str, code: str
 ) -> None:
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{crm.example('contact_id')}", {"properties": {name: given}})
+    response = crm("PATCH", f"{OBJECTS}/contacts/{crm.example('contact_id')}", {"properties": {name: value}})
 
-    assert 400 == answer.status_code
-    embedded = json.loads(answer.json()["message"].removeprefix("Property values were not valid: "))
-    assert [(fault["error"], fault["name"]) for fault in embedded] == [(code, name)]
+    assert 400 == response.status_code
+    embedded = json.loads(response.json()["message"].removeprefix("Property values were not valid: "))
+    assert [(violation["error"], violation["name"]) for violation in embedded] == [(code, name)]
     assert embedded[0]["isValid"] is False
     assert 4_471_120 == embedded[0]["portalId"]
-    assert codes(answer) == [code]
-    assert answer.json()["errors"][0]["context"] == {"propertyName": [name]}
+    assert codes(response) == [code]
+    assert response.json()["errors"][0]["context"] == {"propertyName": [name]}
 
 
-def test_all_faults_are_reported_together_and_nothing_is_written(crm: Api) -> None:
-    contact = crm.make("contacts", email="all.faults@example.test")
+def test_all_violations_are_reported_and_nothing_is_written(crm: Api) -> None:
+    contact = crm.create("contacts", email="all.faults@example.test")
     body = {"properties": {"city": "Rome", "foo": "1", "tier": "x"}}
-    answer = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
+    response = crm("PATCH", f"{OBJECTS}/contacts/{contact}", body)
 
-    assert ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"] == codes(answer)
+    assert ["PROPERTY_DOESNT_EXIST", "INVALID_OPTION"] == codes(response)
     assert crm.read("contacts", contact, "city")["city"] is None
 
 
-def test_a_leading_semicolon_appends_an_option(crm: Api) -> None:
-    contact = crm.make("contacts", topics="home")
+def test_leading_semicolon_appends_an_option(crm: Api) -> None:
+    contact = crm.create("contacts", topics="home")
     crm("PATCH", f"{OBJECTS}/contacts/{contact}", {"properties": {"topics": ";stage"}})
 
     assert "home;stage" == crm.read("contacts", contact, "topics")["topics"]
 
 
-def test_a_lifecycle_stage_only_goes_forward_unless_cleared(crm: Api) -> None:
-    contact = crm.make("contacts", lifecyclestage="customer")
+def test_lifecycle_stage_moves_only_forward_unless_cleared(crm: Api) -> None:
+    contact = crm.create("contacts", lifecyclestage="customer")
     path, back = f"{OBJECTS}/contacts/{contact}", {"properties": {"lifecyclestage": "lead"}}
     tolerated = crm("PATCH", path, back).status_code, crm.read("contacts", contact, "lifecyclestage")
     crm.knobs(backward_lifecycle="refuse")
-    refused = crm("PATCH", path, back)
+    rejected = crm("PATCH", path, back)
     crm("PATCH", path, {"properties": {"lifecyclestage": ""}})
     crm("PATCH", path, back)
 
     assert 200 == tolerated[0]
     assert "customer" == tolerated[1]["lifecyclestage"]
-    assert 400 == refused.status_code
+    assert 400 == rejected.status_code
     assert "lead" == crm.read("contacts", contact, "lifecyclestage")["lifecyclestage"]
 
 
-def test_a_unique_custom_property_names_records_and_may_not_repeat(crm: Api) -> None:
-    found = crm("GET", f"{OBJECTS}/contacts/ERP-00000?idProperty=erp_id").json()
+def test_unique_custom_property_identifies_records_and_rejects_duplicates(crm: Api) -> None:
+    contact = crm("GET", f"{OBJECTS}/contacts/ERP-00000?idProperty=erp_id").json()
     clash = crm("POST", f"{OBJECTS}/contacts", {"properties": {"erp_id": "ERP-00000"}})
     unknown = crm("GET", f"{OBJECTS}/contacts/Ana?idProperty=firstname")
 
-    assert found["id"] == crm.example("contact_id")
+    assert contact["id"] == crm.example("contact_id")
     assert 409 == clash.status_code
     assert "CONFLICT" == clash.json()["category"]
     assert 400 == unknown.status_code
@@ -123,18 +123,18 @@ def test_a_unique_custom_property_names_records_and_may_not_repeat(crm: Api) -> 
         ('{"properties": {"city": {"a": 1}}}', 400),
     ],
 )
-def test_bodies_of_the_wrong_shape_are_refused(crm: Api, body: str, status: int) -> None:
+def test_bodies_of_the_wrong_shape_are_rejected(crm: Api, body: str, status: int) -> None:
     headers = {"Content-Type": "application/json"}
-    answer = crm("POST", f"{OBJECTS}/contacts", headers=headers, data=body)
+    response = crm("POST", f"{OBJECTS}/contacts", headers=headers, data=body)
 
-    assert answer.status_code == status
-    assert answer.json()["message"].startswith("Invalid input JSON")
+    assert response.status_code == status
+    assert response.json()["message"].startswith("Invalid input JSON")
 
 
-def test_a_body_that_is_not_json_is_an_unsupported_media_type(crm: Api) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts", data={"email": "a@b.test"})
+def test_non_json_body_is_an_unsupported_media_type(crm: Api) -> None:
+    response = crm("POST", f"{OBJECTS}/contacts", data={"email": "a@b.test"})
 
-    assert 415 == answer.status_code
+    assert 415 == response.status_code
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,11 @@ def test_a_body_that_is_not_json_is_an_unsupported_media_type(crm: Api) -> None:
         ("/search", {"sorts": [5]}),
     ],
 )
-def test_batches_and_searches_of_the_wrong_shape_are_refused(crm: Api, path: str, body: Any) -> None:
-    answer = crm("POST", f"{OBJECTS}/contacts{path}", body)
+def test_batches_and_searches_of_the_wrong_shape_are_rejected(crm: Api, path: str, body: Any) -> None:
+    response = crm("POST", f"{OBJECTS}/contacts{path}", body)
 
-    assert 400 == answer.status_code
-    assert "VALIDATION_ERROR" == answer.json()["category"]
+    assert 400 == response.status_code
+    assert "VALIDATION_ERROR" == response.json()["category"]
 
 
 def branch(**operation: Any) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def branch(**operation: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "said"),
+    ("path", "body", "message"),
     [
         ("lists", {"name": "L", "objectTypeId": "0-9", "processingType": "MANUAL"}, "infer object type from: 0-9"),
         ("lists", {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC"}, "cannot have such a filterBranch"),
@@ -179,18 +179,18 @@ def branch(**operation: Any) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_lists_groups_and_pipelines_that_cannot_be_are_refused(
-    crm: Api, path: str, body: dict[str, Any], said: str
+def test_invalid_lists_groups_and_pipelines_are_rejected(
+    crm: Api, path: str, body: dict[str, Any], message: str
 ) -> None:
-    wanted = {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC", "filterBranch": body}
-    answer = crm("POST", f"/crm/v3/{path}", wanted if "filterBranchType" in body else body)
+    definition = {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC", "filterBranch": body}
+    response = crm("POST", f"/crm/v3/{path}", definition if "filterBranchType" in body else body)
 
-    assert (400, "VALIDATION_ERROR") == (answer.status_code, answer.json()["category"])
-    assert said in answer.json()["message"]
+    assert (400, "VALIDATION_ERROR") == (response.status_code, response.json()["category"])
+    assert message in response.json()["message"]
 
 
-def test_a_line_item_without_a_quantity_counts_once(crm: Api) -> None:
-    made = crm.make("line_items", name="Rail", price="4.5", quantity="3")
-    crm("PATCH", f"{OBJECTS}/line_items/{made}", {"properties": {"quantity": ""}})
+def test_line_item_without_a_quantity_counts_once(crm: Api) -> None:
+    line_item = crm.create("line_items", name="Rail", price="4.5", quantity="3")
+    crm("PATCH", f"{OBJECTS}/line_items/{line_item}", {"properties": {"quantity": ""}})
 
-    assert "4.5" == crm.read("line_items", made, "amount")["amount"]
+    assert "4.5" == crm.read("line_items", line_item, "amount")["amount"]

@@ -1,1 +1,1 @@
-"""The stand-ins held against the API documents that the vendors publish."""
+"""Comparison of the emulators with the vendors' published API documents."""

@@ -1,4 +1,4 @@
-"""Google's own form of a document as endpoints."""
+"""Parser of Google discovery documents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,37 +9,40 @@ Document = Mapping[str, Any]
 
 
 def endpoints(document: Document, base: str) -> Iterator[Endpoint]:
-    """Every endpoint of *document*, and those that take a whole file as their body."""
+    """Yield every endpoint of *document*, including its upload endpoints."""
     common = document["parameters"]
     for method in _methods(document):
         parameters = {**common, **method.get("parameters", {})}
-        asked = {name: one for name, one in parameters.items() if one["location"] == "query"}
-        made = Endpoint(
+        query = {name: one for name, one in parameters.items() if one["location"] == "query"}
+        endpoint = Endpoint(
             method["httpMethod"],
             f"{base}/{method['flatPath']}",
-            {name: _typed(one) for name, one in asked.items()},
-            frozenset(name for name, one in asked.items() if one.get("required")),
+            {name: _typed(one) for name, one in query.items()},
+            frozenset(name for name, one in query.items() if one.get("required")),
             method.get("request"),
             {"2XX": method.get("response")},
         )
-        yield made
+        yield endpoint
         for upload in method.get("mediaUpload", {}).get("protocols", {}).values():
             path = upload["path"].replace("{+", "{")
             yield Endpoint(
-                made.method, path, {**made.parameters, "uploadType": {}, "upload_id": {}}, answers=made.answers
+                endpoint.method,
+                path,
+                {**endpoint.parameters, "uploadType": {}, "upload_id": {}},
+                answers=endpoint.answers,
             )
 
 
 def plain(value: Any) -> Any:
-    """*value* as JSON Schema has it: references with their place, and nothing required by a word of its own."""
+    """Return *value* as JSON Schema, with full references and without boolean ``required``."""
     if isinstance(value, list):
         return [plain(one) for one in value]
     if not isinstance(value, dict):
         return value
-    made = {name: plain(one) for name, one in value.items() if not (name == "required" and isinstance(one, bool))}
-    if isinstance(made.get("$ref"), str) and not made["$ref"].startswith("#"):
-        made["$ref"] = f"#/schemas/{made['$ref']}"
-    return made
+    fields = {name: plain(one) for name, one in value.items() if not (name == "required" and isinstance(one, bool))}
+    if isinstance(fields.get("$ref"), str) and not fields["$ref"].startswith("#"):
+        fields["$ref"] = f"#/schemas/{fields['$ref']}"
+    return fields
 
 
 def _typed(one: Document) -> Document:

@@ -1,4 +1,4 @@
-"""What was asked of a stand-in and how it answered, as it went over the wire."""
+"""Recorded requests to the emulators and their responses."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from workspace_sandbox import sandbox
 from workspace_sandbox.kit.emulator import Emulator
 
 LIBRARIES = ("sdk.py", "guides/")
-"""Files of tests in which the vendors' libraries ask."""
+"""Test files in which the vendors' SDKs send the requests."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request that a stand-in served, and its answer."""
+    """A request to an emulator, and its response."""
 
     application: str
     method: str
@@ -33,13 +33,13 @@ class Exchange:
     answer_type: str
     answer: bytes
     is_authorised: bool
-    """Whether a header carries credentials."""
-    is_of_library: bool
-    """Whether one of the vendors' own libraries asked, and no test that may ask for anything."""
+    """True if the request has an Authorization header."""
+    is_from_sdk: bool
+    """True if a vendor's SDK sent the request. Other tests may send invalid ones."""
 
     @cached_property
-    def asked(self) -> Any:
-        """The body of the request, where it is JSON."""
+    def request_json(self) -> Any:
+        """The body of the request, if it is JSON."""
         return _json(self.request) if "json" in self.request_type else None
 
     @cached_property
@@ -49,43 +49,43 @@ class Exchange:
         return tuple(parse_qsl(self.request.decode(), keep_blank_values=True)) if is_form else ()
 
     @cached_property
-    def answered(self) -> Any:
-        """The body of the answer, where it is JSON."""
+    def response_json(self) -> Any:
+        """The body of the response, if it is JSON."""
         return _json(self.answer) if "json" in self.answer_type else None
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the stand-in did what was asked; Slack refuses with status 200."""
-        refused = isinstance(self.answered, dict) and self.answered.get("ok") is False
-        return 200 <= self.status < 300 and not refused
+        """True if the request succeeded. Slack's errors have status 200."""
+        is_error = isinstance(self.response_json, dict) and self.response_json.get("ok") is False
+        return 200 <= self.status < 300 and not is_error
 
 
 @contextmanager
-def recording() -> Iterator[list[Exchange]]:
-    """What every sandbox that is made inside serves: behind the faults, so that what a test plants is not in it."""
-    seen: list[Exchange] = []
-    # One recording may be inside another.
-    staged = vars(sandbox)["with_faults_and_log"]
+def record_exchanges() -> Iterator[list[Exchange]]:
+    """Record the exchanges of all sandboxes created inside, without injected faults."""
+    exchanges: list[Exchange] = []
+    # Recordings can be nested.
+    original = vars(sandbox)["with_faults_and_log"]
 
-    def watched(emulator: Emulator, application: web.Application) -> web.Application:
+    def with_recording(emulator: Emulator, application: web.Application) -> web.Application:
         @web.middleware
         async def record(
             request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
         ) -> web.StreamResponse:
-            # Files in parts are read by the stand-in as they come, and once.
+            # The emulators read multipart bodies as streams, which cannot be read twice.
             body = b"" if request.content_type.startswith("multipart/") else await request.read()
             answer = await handler(request)
             if isinstance(answer, web.Response):
-                seen.append(_exchange(emulator, request, body, answer))
+                exchanges.append(_exchange(emulator, request, body, answer))
             return answer
 
         application.middlewares.insert(0, record)
-        made: web.Application = staged(emulator, application)
-        return made
+        prepared: web.Application = original(emulator, application)
+        return prepared
 
-    # The one place where a sandbox puts something in front of its stand-ins; no route of theirs is changed.
-    with patch("workspace_sandbox.sandbox.with_faults_and_log", watched):
-        yield seen
+    # The sandbox wraps its emulators here, so no route has to be changed.
+    with patch("workspace_sandbox.sandbox.with_faults_and_log", with_recording):
+        yield exchanges
 
 
 def _exchange(emulator: Emulator, request: web.Request, body: bytes, answer: web.Response) -> Exchange:

@@ -1,4 +1,4 @@
-"""OpenAPI 3 and Swagger 2 as endpoints."""
+"""Parser of OpenAPI 3 and Swagger 2 documents."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Document = Mapping[str, Any]
 
 
 def endpoints(document: Document, base: str) -> Iterator[Endpoint]:
-    """Every endpoint of *document*, whose paths are below *base*."""
+    """Yield every endpoint of *document*, whose paths are below *base*."""
     for path, item in document["paths"].items():
         for method in METHODS:
             if method in item:
@@ -19,35 +19,35 @@ def endpoints(document: Document, base: str) -> Iterator[Endpoint]:
 
 
 def plain(value: Any) -> Any:
-    """*value* with what OpenAPI calls ``nullable`` told as JSON Schema does."""
+    """Return *value* with ``nullable`` converted to JSON Schema."""
     if isinstance(value, list):
         return [plain(one) for one in value]
     if not isinstance(value, dict):
         return value
-    made = {name: plain(one) for name, one in value.items()}
-    # Not by its presence: a property may have that name.
-    if made.get("nullable") is not True:
-        return made
-    del made["nullable"]
-    return {"anyOf": [made, {"type": "null"}]}
+    fields = {name: plain(one) for name, one in value.items()}
+    # A property can also have this name.
+    if fields.get("nullable") is not True:
+        return fields
+    del fields["nullable"]
+    return {"anyOf": [fields, {"type": "null"}]}
 
 
 def _endpoint(document: Document, method: str, path: str, item: Document, operation: Document) -> Endpoint:
-    declared = [_followed(document, one) for one in [*item.get("parameters", []), *operation.get("parameters", [])]]
-    asked = [one for one in declared if one["in"] in {"query", "formData"}]
+    declared = [_resolve(document, one) for one in [*item.get("parameters", []), *operation.get("parameters", [])]]
+    parameters = [one for one in declared if one["in"] in {"query", "formData"}]
     keys = [one for one in _security(document) if one.get("in") == "query"]
     body = next((one["schema"] for one in declared if one["in"] == "body"), None)
-    sent = _followed(document, operation.get("requestBody", {})).get("content", {})
+    content = _resolve(document, operation.get("requestBody", {})).get("content", {})
     return Endpoint(
         method,
         path,
         {
-            **{one["name"].split("[")[0]: one.get("schema", one) for one in asked},
+            **{one["name"].split("[")[0]: one.get("schema", one) for one in parameters},
             **{one["name"]: {} for one in keys},
-            **sent.get(FORM, {}).get("schema", {}).get("properties", {}),
+            **content.get(FORM, {}).get("schema", {}).get("properties", {}),
         },
-        frozenset(one["name"] for one in asked if one.get("required") is True),
-        body or _json(sent),
+        frozenset(one["name"] for one in parameters if one.get("required") is True),
+        body or _json(content),
         {str(status): _answer(document, answer) for status, answer in operation["responses"].items()},
     )
 
@@ -56,8 +56,8 @@ def _security(document: Document) -> Iterable[Document]:
     return document.get("components", document).get("securitySchemes", document.get("securityDefinitions", {})).values()  # type: ignore[no-any-return]
 
 
-def _answer(document: Document, told: Document) -> Schema | None:
-    answer = _followed(document, told)
+def _answer(document: Document, reference: Document) -> Schema | None:
+    answer = _resolve(document, reference)
     return answer.get("schema") or _json(answer.get("content", {}))
 
 
@@ -65,11 +65,11 @@ def _json(content: Mapping[str, Document]) -> Schema | None:
     return next((one.get("schema") for kind, one in content.items() if "json" in kind or kind == "*/*"), None)
 
 
-def _followed(document: Document, told: Document) -> Document:
-    """What *told* is or refers to."""
-    found: Any = told
-    while "$ref" in found:
-        reference, found = found["$ref"], document
+def _resolve(document: Document, node: Document) -> Document:
+    """Return *node*, or the object it refers to."""
+    target: Any = node
+    while "$ref" in target:
+        reference, target = target["$ref"], document
         for part in reference.removeprefix("#/").split("/"):
-            found = found[part.replace("~1", "/").replace("~0", "~")]
-    return found  # type: ignore[no-any-return]
+            target = target[part.replace("~1", "/").replace("~0", "~")]
+    return target  # type: ignore[no-any-return]

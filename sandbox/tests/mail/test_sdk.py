@@ -18,9 +18,9 @@ from googleapiclient.http import MediaInMemoryUpload
 
 from harness.consent_pages import Browser
 from harness.sandbox_server import run_emulators
-from sandbox.tests.documents.checking import checked
-from sandbox.tests.documents.exchange import Exchange, recording
-from sandbox.tests.documents.published import document
+from sandbox.tests.documents.comparison import check_exchanges
+from sandbox.tests.documents.exchange import Exchange, record_exchanges
+from sandbox.tests.documents.vendor_documents import document
 from workspace_sandbox.kit.auth.oauth import Grant
 from workspace_sandbox.mail import MailEmulator
 
@@ -63,7 +63,7 @@ class Sdk:
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Sdk]:
-    with recording() as seen, run_emulators(mail=MailEmulator) as sandbox:
+    with record_exchanges() as seen, run_emulators(mail=MailEmulator) as sandbox:
         emulator = sandbox.emulators["mail"]
         assert isinstance(emulator, MailEmulator)
         sdk = Sdk(emulator, seen)
@@ -332,7 +332,7 @@ def whose(sdk: Sdk, token: str) -> str:
 def test_all_that_was_exchanged_fits_the_document_that_the_library_brings(sdk: Sdk) -> None:
     sdk.users.getProfile(userId="me").execute()
 
-    counts, findings = checked(sdk.seen, [document(json.loads(get_static_doc("gmail", "v1")))])
+    counts, findings = check_exchanges(sdk.seen, [document(json.loads(get_static_doc("gmail", "v1")))])
 
     assert [] == findings
     assert counts["requests"] > 0

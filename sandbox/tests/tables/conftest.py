@@ -1,4 +1,4 @@
-"""A stand-in for Airtable with the seed in it, by a clock that is told to go."""
+"""Fixtures of the Airtable emulator's tests."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import requests
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
-from sandbox.tests.tables.played import NOON, Played
+from sandbox.tests.tables.client import NOON, AirtableClient
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
@@ -19,14 +19,14 @@ def airtable_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
+def airtable(airtable_sandbox: Sandbox) -> Iterator[AirtableClient]:
     clock = ManualClock(NOON)
     airtable_sandbox.emulators["tables"].context.clock = clock
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {airtable_sandbox.emulators['tables'].credentials()['token']}"
-        played = Played(airtable_sandbox, clock, session)
-        played.emulator.context.reset()
-        played.emulator.context.knobs["limits"] = False
-        yield played
-        if played.steered or played.has_written():
-            played.emulator.reset()
+        airtable_client = AirtableClient(airtable_sandbox, clock, session)
+        airtable_client.emulator.context.reset()
+        airtable_client.emulator.context.knobs["limits"] = False
+        yield airtable_client
+        if airtable_client.was_controlled or airtable_client.has_written():
+            airtable_client.emulator.reset()

@@ -1,15 +1,15 @@
-"""Tables and fields that the stand-in does not make, and comments that are somebody else's."""
+"""Invalid table and field definitions, and comments of other users, in the Airtable emulator."""
 
 from typing import Any
 
 import pytest
 
-from sandbox.tests.tables.played import Played
+from sandbox.tests.tables.client import AirtableClient
 
 NAME = {"name": "Name", "type": "singleLineText"}
 
 
-def tables(airtable: Played, path: str = "") -> str:
+def tables_path(airtable: AirtableClient, path: str = "") -> str:
     return f"/v0/meta/bases/{airtable.examples['base_id']}/tables{path}"
 
 
@@ -34,10 +34,10 @@ def tables(airtable: Played, path: str = "") -> str:
         ),
     ],
 )
-def test_a_field_that_cannot_be_made_is_refused(airtable: Played, field: dict[str, Any], kind: str) -> None:
-    path = tables(airtable, f"/{airtable.schema()['id']}/fields")
+def test_invalid_field_definitions_are_rejected(airtable: AirtableClient, field: dict[str, Any], kind: str) -> None:
+    path = tables_path(airtable, f"/{airtable.schema()['id']}/fields")
 
-    assert (422, kind) == airtable.refused("POST", path, field)
+    assert (422, kind) == airtable.rejection("POST", path, field)
 
 
 @pytest.mark.parametrize(
@@ -52,36 +52,36 @@ def test_a_field_that_cannot_be_made_is_refused(airtable: Played, field: dict[st
         ),
     ],
 )
-def test_a_table_that_cannot_be_made_is_refused_and_not_there(
-    airtable: Played, table: dict[str, Any], kind: str
+def test_invalid_table_definitions_are_rejected_without_effect(
+    airtable: AirtableClient, table: dict[str, Any], kind: str
 ) -> None:
-    before = airtable.get(tables(airtable))
+    before = airtable.get(tables_path(airtable))
 
-    assert (422, kind) == airtable.refused("POST", tables(airtable), table)
-    assert before == airtable.get(tables(airtable))
+    assert (422, kind) == airtable.rejection("POST", tables_path(airtable), table)
+    assert before == airtable.get(tables_path(airtable))
 
 
-def test_options_of_a_field_are_not_changed(airtable: Played) -> None:
-    stage, path = airtable.field("Stage"), tables(airtable, f"/{airtable.schema()['id']}/fields")
+def test_field_options_cannot_be_updated(airtable: AirtableClient) -> None:
+    stage, path = airtable.field("Stage"), tables_path(airtable, f"/{airtable.schema()['id']}/fields")
     body = {"options": {"choices": [{"name": "Other"}]}}
 
-    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.refused("PATCH", f"{path}/{stage['id']}", body)
+    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.rejection("PATCH", f"{path}/{stage['id']}", body)
     assert stage == airtable.field("Stage")
 
 
-def test_a_base_needs_the_right_workspace(airtable: Played) -> None:
+def test_base_in_an_unknown_workspace_is_rejected(airtable: AirtableClient) -> None:
     body = {"name": "New", "workspaceId": "wspNowhere", "tables": [{"name": "A", "fields": [NAME]}]}
 
-    assert 403 == airtable.refused("POST", "/v0/meta/bases", body)[0]
+    assert 403 == airtable.rejection("POST", "/v0/meta/bases", body)[0]
 
 
-def test_comments_of_others_are_read_and_not_changed(airtable: Played) -> None:
+def test_comments_of_other_users_are_read_only(airtable: AirtableClient) -> None:
     record = airtable.examples["record_id"]
-    act = {"action": "comment", "base_id": airtable.examples["base_id"], "table": "Leads", "record_id": record}
-    theirs = airtable.control("tables/act", **act, text="Hands off")["comment_id"]
+    user_action = {"action": "comment", "base_id": airtable.examples["base_id"], "table": "Leads", "record_id": record}
+    theirs = airtable.control("tables/act", **user_action, text="Hands off")["comment_id"]
     path = f"{airtable.leads}/{record}/comments"
 
-    assert (403, "INVALID_PERMISSIONS") == airtable.refused("PATCH", f"{path}/{theirs}", {"text": "Mine"})
-    assert (403, "INVALID_PERMISSIONS") == airtable.refused("DELETE", f"{path}/{theirs}")
-    assert (422, "INVALID_REQUEST_MISSING_FIELDS") == airtable.refused("POST", path, {})
+    assert (403, "INVALID_PERMISSIONS") == airtable.rejection("PATCH", f"{path}/{theirs}", {"text": "Mine"})
+    assert (403, "INVALID_PERMISSIONS") == airtable.rejection("DELETE", f"{path}/{theirs}")
+    assert (422, "INVALID_REQUEST_MISSING_FIELDS") == airtable.rejection("POST", path, {})
     assert ["Hands off"] == [one["text"] for one in airtable.get(path)["comments"]]

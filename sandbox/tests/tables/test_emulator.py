@@ -1,4 +1,4 @@
-"""The stand-in for Airtable: who is let in, what is where, how often, and how it fails."""
+"""The Airtable emulator: access, schema, rate limits and failures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tests.tables.played import PERSON, PNG, Played
+from sandbox.tests.tables.client import PERSON, PNG, AirtableClient
 from workspace_sandbox.tables.data.cells import STRICT
 
 
-def test_the_seed_is_made_quickly_and_is_large_enough(airtable: Played) -> None:
+def test_default_data_is_large(airtable: AirtableClient) -> None:
     assert airtable.count() >= 500
 
 
-def test_examples_name_what_is_there(airtable: Played) -> None:
+def test_examples_name_existing_data(airtable: AirtableClient) -> None:
     examples = airtable.examples
     schema = airtable.schema(examples["table"])
 
@@ -23,7 +23,7 @@ def test_examples_name_what_is_there(airtable: Played) -> None:
     assert examples["record_id"] == airtable.get(f"{airtable.leads}/{examples['record_id']}")["id"]
 
 
-def test_the_first_record_has_a_value_in_every_field_and_one_type_nobody_knows(airtable: Played) -> None:
+def test_first_record_has_a_value_of_every_field_type(airtable: AirtableClient) -> None:
     record = airtable.get(f"{airtable.leads}/{airtable.examples['record_id']}")
     fields = airtable.schema()["fields"]
 
@@ -32,22 +32,22 @@ def test_the_first_record_has_a_value_in_every_field_and_one_type_nobody_knows(a
     assert set(STRICT) <= {field["type"] for field in fields}
 
 
-def test_without_a_token_nobody_is_let_in(airtable: Played) -> None:
-    answer = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
+def test_request_without_a_token_is_rejected(airtable: AirtableClient) -> None:
+    response = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
 
-    assert 401 == answer.status_code
-    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == answer.json()["error"]
+    assert 401 == response.status_code
+    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == response.json()["error"]
 
 
-def test_a_bad_token_is_refused_in_other_words(airtable: Played) -> None:
+def test_invalid_token_has_a_different_error_message(airtable: AirtableClient) -> None:
     airtable.session.headers["Authorization"] = "Bearer patNope"
-    answer = airtable.ask("GET", "/v0/meta/whoami")
+    response = airtable.request("GET", "/v0/meta/whoami")
 
-    assert 401 == answer.status_code
-    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Invalid authentication token"} == answer.json()["error"]
+    assert 401 == response.status_code
+    assert {"type": "AUTHENTICATION_REQUIRED", "message": "Invalid authentication token"} == response.json()["error"]
 
 
-def test_the_email_is_told_only_with_its_scope(airtable: Played) -> None:
+def test_email_is_returned_only_with_its_scope(airtable: AirtableClient) -> None:
     with_scope = airtable.get("/v0/meta/whoami")
     airtable.knobs(scopes="data.records:read")
 
@@ -64,47 +64,47 @@ def test_the_email_is_told_only_with_its_scope(airtable: Played) -> None:
         ("GET", "/v0/meta/bases", "schema.bases:read"),
     ],
 )
-def test_a_missing_scope_is_refused(airtable: Played, method: str, path: str, scope: str) -> None:
+def test_missing_scope_is_rejected(airtable: AirtableClient, method: str, path: str, scope: str) -> None:
     scopes = ["data.records:read", "data.records:write", "schema.bases:read"]
     airtable.knobs(scopes=" ".join(name for name in scopes if name != scope))
 
-    refused = airtable.refused(method, path.format(base=airtable.examples["base_id"]), {"fields": {}})
+    rejection = airtable.rejection(method, path.format(base=airtable.examples["base_id"]), {"fields": {}})
 
-    assert (403, "INVALID_PERMISSIONS") == refused
+    assert (403, "INVALID_PERMISSIONS") == rejection
 
 
-def test_a_reader_may_not_write(airtable: Played) -> None:
+def test_read_permission_does_not_allow_writes(airtable: AirtableClient) -> None:
     airtable.knobs(permission_level="read")
 
-    assert (403, "INVALID_PERMISSIONS") == airtable.refused("POST", airtable.leads, {"fields": {}})
+    assert (403, "INVALID_PERMISSIONS") == airtable.rejection("POST", airtable.leads, {"fields": {}})
     assert airtable.get(airtable.leads)["records"]
 
 
 @pytest.mark.parametrize("base", ["{hidden_base_id}", "appDoesNotExist00"])
-def test_a_hidden_base_and_none_at_all_are_refused_alike(airtable: Played, base: str) -> None:
+def test_hidden_and_unknown_bases_return_the_same_error(airtable: AirtableClient, base: str) -> None:
     path = f"/v0/{base.format(**airtable.examples)}/Salaries"
 
-    assert (403, "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND") == airtable.refused("GET", path)
+    assert (403, "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND") == airtable.rejection("GET", path)
 
 
-def test_an_unknown_table_is_refused_like_an_unknown_base(airtable: Played) -> None:
+def test_unknown_table_and_unknown_base_return_the_same_error(airtable: AirtableClient) -> None:
     path = f"/v0/{airtable.examples['base_id']}/Nothing"
 
-    assert (403, "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND") == airtable.refused("GET", path)
+    assert (403, "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND") == airtable.rejection("GET", path)
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v0/nothing/Leads", "/v0/meta/nothing", "/"])
-def test_unknown_paths_are_answered_with_the_bare_envelope(airtable: Played, path: str) -> None:
-    answer = airtable.ask("GET", path)
+def test_unknown_paths_return_the_bare_envelope(airtable: AirtableClient, path: str) -> None:
+    response = airtable.request("GET", path)
 
-    assert (404, {"error": "NOT_FOUND"}) == (answer.status_code, answer.json())
-
-
-def test_unknown_methods_are_answered_with_the_bare_envelope(airtable: Played) -> None:
-    assert (404, "NOT_FOUND") == airtable.refused("PUT", "/v0/meta/whoami")
+    assert (404, {"error": "NOT_FOUND"}) == (response.status_code, response.json())
 
 
-def test_the_visible_bases_are_listed_page_by_page(airtable: Played) -> None:
+def test_unknown_methods_return_the_bare_envelope(airtable: AirtableClient) -> None:
+    assert (404, "NOT_FOUND") == airtable.rejection("PUT", "/v0/meta/whoami")
+
+
+def test_visible_bases_are_listed_in_pages(airtable: AirtableClient) -> None:
     airtable.knobs(bases_per_page=1)
     first = airtable.get("/v0/meta/bases")
     second = airtable.get("/v0/meta/bases", offset=first["offset"])
@@ -114,7 +114,7 @@ def test_the_visible_bases_are_listed_page_by_page(airtable: Played) -> None:
     assert "offset" not in second
 
 
-def test_the_schema_shows_tables_with_their_fields_and_views(airtable: Played) -> None:
+def test_schema_contains_tables_with_fields_and_views(airtable: AirtableClient) -> None:
     schema = airtable.schema()
 
     assert {"id", "name", "description", "primaryFieldId", "fields", "views"} == set(schema)
@@ -123,7 +123,7 @@ def test_the_schema_shows_tables_with_their_fields_and_views(airtable: Played) -
     assert {"id", "name", "type"} == set(schema["views"][0])
 
 
-def test_visible_fields_of_grids_are_told_when_asked_for(airtable: Played) -> None:
+def test_visible_fields_of_grids_are_returned_on_request(airtable: AirtableClient) -> None:
     path = f"/v0/meta/bases/{airtable.examples['base_id']}/tables"
     schema = airtable.get(path, include="visibleFieldIds")["tables"][0]
     views = {view["name"]: view for view in schema["views"]}
@@ -133,92 +133,88 @@ def test_visible_fields_of_grids_are_told_when_asked_for(airtable: Played) -> No
     assert "visibleFieldIds" not in views["By stage"]
 
 
-def statuses(airtable: Played, count: int, path: str) -> list[int]:
-    return [airtable.ask("GET", path).status_code for _ in range(count)]
+def statuses(airtable: AirtableClient, count: int, path: str) -> list[int]:
+    return [airtable.request("GET", path).status_code for _ in range(count)]
 
 
-def test_a_sixth_request_in_a_second_closes_the_base_for_thirty(airtable: Played) -> None:
+def test_sixth_request_in_a_second_blocks_the_base_for_thirty_seconds(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
     path = f"{airtable.leads}/{airtable.examples['record_id']}"
     at_once = statuses(airtable, 7, path)
     airtable.clock.at += 29.9
-    still = statuses(airtable, 1, path)
+    blocked = statuses(airtable, 1, path)
     airtable.clock.at += 0.2
 
     assert [200] * 5 + [429] * 2 == at_once
-    assert [429] == still
+    assert [429] == blocked
     assert [200] * 5 == statuses(airtable, 5, path)
 
 
-def test_the_bases_are_counted_each_for_itself_over_both_hosts(airtable: Played) -> None:
+def test_each_base_has_its_own_limit_across_both_hosts(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
     statuses(airtable, 5, f"{airtable.leads}/{airtable.examples['record_id']}")
 
     assert 429 == airtable.upload(airtable.examples["record_id"], "Files", PNG).status_code
-    assert 200 == airtable.ask("GET", f"/v0/{airtable.examples['other_base_id']}/Inventory").status_code
-    assert 200 == airtable.ask("GET", "/v0/meta/whoami").status_code
+    assert 200 == airtable.request("GET", f"/v0/{airtable.examples['other_base_id']}/Inventory").status_code
+    assert 200 == airtable.request("GET", "/v0/meta/whoami").status_code
 
 
-def test_five_a_second_are_never_refused(airtable: Played) -> None:
+def test_five_requests_a_second_are_never_rejected(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
 
     def step() -> int:
         airtable.clock.at += 0.201
-        return airtable.ask("GET", f"{airtable.leads}/{airtable.examples['record_id']}").status_code
+        return airtable.request("GET", f"{airtable.leads}/{airtable.examples['record_id']}").status_code
 
     assert [200] * 30 == [step() for _ in range(30)]
 
 
-def test_a_token_asks_fifty_times_a_second(airtable: Played) -> None:
+def test_token_is_limited_to_fifty_requests_a_second(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
 
     assert [200] * 50 + [429] == statuses(airtable, 51, "/v0/meta/whoami")
 
 
-def test_a_throttled_request_is_told_without_when_to_come_back(airtable: Played) -> None:
+def test_throttled_response_has_no_retry_after(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
     statuses(airtable, 5, airtable.leads)
-    answer = airtable.ask("GET", airtable.leads)
+    response = airtable.request("GET", airtable.leads)
 
-    told = {"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded. Please try again later"}
-    assert {"errors": [told]} == answer.json()
-    assert "Retry-After" not in answer.headers
+    error = {"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded. Please try again later"}
+    assert {"errors": [error]} == response.json()
+    assert "Retry-After" not in response.headers
 
 
-def test_knobs_change_how_a_throttled_request_is_told(airtable: Played) -> None:
+def test_knobs_change_the_throttled_response(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True, retry_after=True, lockout_seconds=12, throttle_envelope="object")
     statuses(airtable, 6, airtable.leads)
     airtable.clock.at += 2
-    answer = airtable.ask("GET", airtable.leads)
+    response = airtable.request("GET", airtable.leads)
 
-    assert "10" == answer.headers["Retry-After"]
-    assert "RATE_LIMIT_REACHED" == answer.json()["error"]["type"]
+    assert "10" == response.headers["Retry-After"]
+    assert "RATE_LIMIT_REACHED" == response.json()["error"]["type"]
 
 
-def test_the_calls_of_a_month_can_be_used_up(airtable: Played) -> None:
+def test_monthly_calls_can_be_exhausted(airtable: AirtableClient) -> None:
     airtable.knobs(monthly_calls=2, throttle_envelope="object")
 
     assert [200, 200, 429] == statuses(airtable, 3, "/v0/meta/whoami")
-    assert (429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED") == airtable.refused("GET", "/v0/meta/whoami")
+    assert (429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED") == airtable.rejection("GET", "/v0/meta/whoami")
 
 
-def test_the_next_write_can_be_refused_once_without_being_done(airtable: Played) -> None:
+def test_next_write_can_be_rejected_once_without_effect(airtable: AirtableClient) -> None:
     airtable.knobs(next_write="503_retriable")
-    read = airtable.ask("GET", airtable.leads).status_code
+    read = airtable.request("GET", airtable.leads).status_code
     before = airtable.count()
-    refused = airtable.refused("POST", airtable.leads, {"fields": {"Name": "Acme"}})
+    rejection = airtable.rejection("POST", airtable.leads, {"fields": {"Name": "Acme"}})
 
     assert 200 == read
-    assert (503, "RETRIABLE_ERROR") == refused
+    assert (503, "RETRIABLE_ERROR") == rejection
     assert before == airtable.count()
     assert "Acme" == airtable.create(Name="Acme")["fields"]["Name"]
 
 
-def named(airtable: Played, name: str) -> int:
-    return len(airtable.get(airtable.leads, filterByFormula=f"{{Name}}='{name}'")["records"])
-
-
-def test_a_request_whose_answer_is_late_was_counted_when_it_arrived(airtable: Played) -> None:
+def test_delayed_request_is_counted_on_arrival(airtable: AirtableClient) -> None:
     airtable.knobs(limits=True)
     airtable.control("tables/faults", fault="delay", path=airtable.leads, seconds=40)
     airtable.get(airtable.leads)
@@ -226,19 +222,23 @@ def test_a_request_whose_answer_is_late_was_counted_when_it_arrived(airtable: Pl
     assert [200] * 5 + [429] == statuses(airtable, 6, airtable.leads)
 
 
-def test_a_person_makes_a_record(airtable: Played) -> None:
-    about = {"base_id": airtable.examples["base_id"], "table": "Leads", "fields": {"Name": "By hand", "Stage": "Fresh"}}
-    made = airtable.control("tables/act", action="create_record", **about)
+def test_user_action_creates_a_record(airtable: AirtableClient) -> None:
+    fields = {
+        "base_id": airtable.examples["base_id"],
+        "table": "Leads",
+        "fields": {"Name": "By hand", "Stage": "Fresh"},
+    }
+    record = airtable.control("tables/act", action="create_record", **fields)
 
-    assert made == airtable.get(f"{airtable.leads}/{made['id']}")
-    assert PERSON == made["fields"]["Created by"]
+    assert record == airtable.get(f"{airtable.leads}/{record['id']}")
+    assert PERSON == record["fields"]["Created by"]
 
 
-def test_a_person_renames_a_field_whose_id_stays(airtable: Played) -> None:
-    about = {"base_id": airtable.examples["base_id"], "table": "Leads", "field": "Stage", "name": "Phase"}
-    renamed = airtable.control("tables/act", action="rename_field", **about)
+def test_user_action_renames_a_field_and_keeps_its_id(airtable: AirtableClient) -> None:
+    fields = {"base_id": airtable.examples["base_id"], "table": "Leads", "field": "Stage", "name": "Phase"}
+    renamed = airtable.control("tables/act", action="rename_field", **fields)
 
-    assert (422, "UNKNOWN_FIELD_NAME") == airtable.refused("POST", airtable.leads, {"fields": {"Stage": "Won"}})
+    assert (422, "UNKNOWN_FIELD_NAME") == airtable.rejection("POST", airtable.leads, {"fields": {"Stage": "Won"}})
     assert "Won" == airtable.create(**{renamed["field_id"]: "Won"})["fields"]["Phase"]
 
 
@@ -254,7 +254,7 @@ def test_a_person_renames_a_field_whose_id_stays(airtable: Played) -> None:
         {"action": "rename_field", "base_id": "{base_id}", "table": "Leads", "field": "Name", "name": 1},
     ],
 )
-def test_actions_that_make_no_sense_are_refused(airtable: Played, action: dict[str, Any]) -> None:
+def test_invalid_user_actions_are_rejected(airtable: AirtableClient, action: dict[str, Any]) -> None:
     filled = {name: value.format(**airtable.examples) if name == "base_id" else value for name, value in action.items()}
 
     with pytest.raises(ValueError, match=r"."):
@@ -270,12 +270,14 @@ HOSTILE: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("path", HOSTILE)
-def test_odd_requests_are_refused_and_never_a_fault(airtable: Played, path: Callable[[str], str]) -> None:
-    assert airtable.ask("GET", path(airtable.leads)).status_code in {403, 404, 422}
+def test_hostile_requests_are_rejected_without_internal_errors(
+    airtable: AirtableClient, path: Callable[[str], str]
+) -> None:
+    assert airtable.request("GET", path(airtable.leads)).status_code in {403, 404, 422}
 
 
-def test_lone_surrogates_are_survived(airtable: Played) -> None:
+def test_lone_surrogates_are_accepted(airtable: AirtableClient) -> None:
     body = '{"fields": {"Name": "\\ud800", "Files": [{"url": "https://example.com/", "filename": "\\ud800"}]}}'
-    answer = airtable.ask("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
+    response = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code

@@ -1,58 +1,58 @@
-"""The stand-in for Airtable: attachments and the host they are on."""
+"""The Airtable emulator: attachments and the content host."""
 
 from typing import Any
 
 import pytest
 import requests
 
-from sandbox.tests.tables.played import PNG, Played
+from sandbox.tests.tables.client import PNG, AirtableClient
 
 
-def test_an_attachment_by_address_is_fetched_after_a_while(airtable: Played) -> None:
-    made = airtable.create(Files=[{"url": "https://example.com/a/b%20c.pdf?x=1"}])["fields"]["Files"]
+def test_attachment_url_is_fetched_after_a_delay(airtable: AirtableClient) -> None:
+    attachments = airtable.create(Files=[{"url": "https://example.com/a/b%20c.pdf?x=1"}])["fields"]["Files"]
     record = airtable.get(airtable.leads, filterByFormula="{Name}=''")["records"][0]["id"]
     airtable.clock.at += 2
     fetched = airtable.get(f"{airtable.leads}/{record}")["fields"]["Files"][0]
     content = requests.get(fetched["url"], timeout=60)
 
-    assert [{"id", "url", "filename"}] == [set(attachment) for attachment in made]
+    assert [{"id", "url", "filename"}] == [set(attachment) for attachment in attachments]
     assert "b c.pdf" == fetched["filename"]
     assert (fetched["size"], fetched["type"]) == (len(content.content), content.headers["Content-Type"])
 
 
-def test_a_host_that_is_not_reached_never_gives_a_size(airtable: Played) -> None:
+def test_attachment_of_an_unreachable_host_never_has_a_size(airtable: AirtableClient) -> None:
     airtable.knobs(unreachable_hosts=["localhost"])
-    made = airtable.create(Files=[{"url": "http://localhost/a.png", "filename": "mine.png"}])
+    record = airtable.create(Files=[{"url": "http://localhost/a.png", "filename": "mine.png"}])
     airtable.clock.at += 3600
 
-    assert "size" not in airtable.get(f"{airtable.leads}/{made['id']}")["fields"]["Files"][0]
+    assert "size" not in airtable.get(f"{airtable.leads}/{record['id']}")["fields"]["Files"][0]
 
 
-def test_changing_an_attachment_cell_replaces_what_is_not_named(airtable: Played) -> None:
-    made = airtable.create(Files=[{"url": "https://example.com/a"}, {"url": "https://example.com/b"}])
-    kept = made["fields"]["Files"][1]["id"]
-    body = {"fields": {"Files": [{"id": kept}, {"url": "https://example.com/", "filename": "c.txt"}]}}
+def test_attachment_update_removes_attachments_not_named(airtable: AirtableClient) -> None:
+    record = airtable.create(Files=[{"url": "https://example.com/a"}, {"url": "https://example.com/b"}])
+    attachment_id = record["fields"]["Files"][1]["id"]
+    body = {"fields": {"Files": [{"id": attachment_id}, {"url": "https://example.com/", "filename": "c.txt"}]}}
 
-    changed = airtable.send("PATCH", f"{airtable.leads}/{made['id']}", body)["fields"]["Files"]
+    changed = airtable.send("PATCH", f"{airtable.leads}/{record['id']}", body)["fields"]["Files"]
 
     assert ["b", "c.txt"] == [attachment["filename"] for attachment in changed]
-    assert kept == changed[0]["id"]
+    assert attachment_id == changed[0]["id"]
 
 
-def test_an_upload_is_appended_and_answered_with_field_ids(airtable: Played) -> None:
+def test_upload_is_appended_and_returned_with_field_ids(airtable: AirtableClient) -> None:
     field, record = airtable.field("Files")["id"], airtable.examples["record_id"]
     before = airtable.get(f"{airtable.leads}/{record}")["fields"]["Files"]
-    answer = airtable.upload(record, "Files", PNG).json()
-    new = answer["fields"][field][-1]
+    response = airtable.upload(record, "Files", PNG).json()
+    new = response["fields"][field][-1]
 
-    assert {"id", "createdTime", "fields"} == set(answer)
-    assert len(before) + 1 == len(answer["fields"][field])
+    assert {"id", "createdTime", "fields"} == set(response)
+    assert len(before) + 1 == len(response["fields"][field])
     assert ("a.png", len(PNG), "image/png", 640, 480) == tuple(
         new[name] for name in ("filename", "size", "type", "width", "height")
     )
 
 
-def test_an_upload_is_served_at_an_address_that_expires(airtable: Played) -> None:
+def test_upload_is_served_at_an_expiring_url(airtable: AirtableClient) -> None:
     field = airtable.field("Files")["id"]
     new = airtable.upload(airtable.create(Name="x")["id"], field, PNG, "ünï/cøde.png").json()["fields"][field][-1]
     served = requests.get(new["url"], timeout=60)
@@ -64,7 +64,7 @@ def test_an_upload_is_served_at_an_address_that_expires(airtable: Played) -> Non
     assert (410, 404) == (gone.status_code, forged.status_code)
 
 
-def test_an_upload_of_more_than_five_megabytes_is_refused(airtable: Played) -> None:
+def test_upload_larger_than_five_megabytes_is_rejected(airtable: AirtableClient) -> None:
     record = airtable.examples["record_id"]
 
     assert 200 == airtable.upload(record, "Files", bytes(5 * 1024 * 1024)).status_code
@@ -72,7 +72,7 @@ def test_an_upload_of_more_than_five_megabytes_is_refused(airtable: Played) -> N
 
 
 @pytest.mark.parametrize(
-    ("record", "field", "refusal"),
+    ("record", "field", "expected"),
     [
         ("recNowhere0000000", "Files", (404, "NOT_FOUND")),
         ("{record_id}", "Nope", (422, "UNKNOWN_FIELD_NAME")),
@@ -80,11 +80,13 @@ def test_an_upload_of_more_than_five_megabytes_is_refused(airtable: Played) -> N
         ("{record_id}", "Budget/Jahr €", (422, "INVALID_VALUE_FOR_COLUMN")),
     ],
 )
-def test_uploads_to_nowhere_are_refused(airtable: Played, record: str, field: str, refusal: tuple[int, str]) -> None:
-    answer = airtable.upload(record.format(**airtable.examples), field, PNG)
-    error = answer.json()["error"]
+def test_uploads_to_invalid_targets_are_rejected(
+    airtable: AirtableClient, record: str, field: str, expected: tuple[int, str]
+) -> None:
+    response = airtable.upload(record.format(**airtable.examples), field, PNG)
+    error = response.json()["error"]
 
-    assert refusal == (answer.status_code, error if isinstance(error, str) else error["type"])
+    assert expected == (response.status_code, error if isinstance(error, str) else error["type"])
 
 
 @pytest.mark.parametrize(
@@ -95,15 +97,15 @@ def test_uploads_to_nowhere_are_refused(airtable: Played, record: str, field: st
         ({"contentType": "png\r\nX: y"}, "INVALID_REQUEST_UNKNOWN"),
     ],
 )
-def test_uploads_of_the_wrong_shape_are_refused(airtable: Played, change: dict[str, Any], kind: str) -> None:
+def test_invalid_uploads_are_rejected(airtable: AirtableClient, change: dict[str, Any], kind: str) -> None:
     path = f"/v0/{airtable.examples['base_id']}/{airtable.examples['record_id']}/Files/uploadAttachment"
     body = {"contentType": "image/png", "file": "AAAA", "filename": "a.png"} | change
 
-    assert (422, kind) == airtable.refused("POST", path, body, host="content")
+    assert (422, kind) == airtable.rejection("POST", path, body, host="content")
 
 
-def test_the_two_hosts_do_not_serve_each_others_paths(airtable: Played) -> None:
+def test_hosts_do_not_serve_each_others_paths(airtable: AirtableClient) -> None:
     upload = f"/v0/{airtable.examples['base_id']}/{airtable.examples['record_id']}/Files/uploadAttachment"
 
-    assert (404, "NOT_FOUND") == airtable.refused("POST", upload, {})
-    assert (404, "NOT_FOUND") == airtable.refused("GET", airtable.leads, host="content")
+    assert (404, "NOT_FOUND") == airtable.rejection("POST", upload, {})
+    assert (404, "NOT_FOUND") == airtable.rejection("GET", airtable.leads, host="content")

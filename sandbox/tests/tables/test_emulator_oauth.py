@@ -1,4 +1,4 @@
-"""The stand-in for Airtable: consent, tokens, rotation."""
+"""The Airtable emulator: consent, tokens and rotation."""
 
 import base64
 from typing import Any
@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from sandbox.tests.tables.played import Played
+from sandbox.tests.tables.client import AirtableClient
 from workspace_sandbox.kit.auth.oauth import pkce_challenge
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID
 
@@ -15,8 +15,8 @@ VERIFIER = "v" * 43
 CALLBACK = "https://gateway.example.com/oauth/callback"
 
 
-def asked(**changes: str) -> dict[str, str]:
-    about = {
+def authorize_params(**changes: str) -> dict[str, str]:
+    defaults = {
         "client_id": CLIENT_ID,
         "redirect_uri": CALLBACK,
         "response_type": "code",
@@ -25,16 +25,16 @@ def asked(**changes: str) -> dict[str, str]:
         "code_challenge": pkce_challenge(VERIFIER),
         "code_challenge_method": "S256",
     }
-    return {name: value for name, value in (about | changes).items() if value}
+    return {name: value for name, value in (defaults | changes).items() if value}
 
 
-def consented(airtable: Played, **changes: str) -> dict[str, str]:
-    answer = airtable.ask("GET", "/oauth2/v1/authorize", params=asked(auto_approve="1", **changes))
-    assert 302 == answer.status_code
-    return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["Location"]).query).items()}
+def give_consent(airtable: AirtableClient, **changes: str) -> dict[str, str]:
+    response = airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params(auto_approve="1", **changes))
+    assert 302 == response.status_code
+    return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["Location"]).query).items()}
 
 
-def exchange(airtable: Played, secret: str | None = CLIENT_SECRET, **form: str) -> requests.Response:
+def exchange(airtable: AirtableClient, secret: str | None = CLIENT_SECRET, **form: str) -> requests.Response:
     headers = {"Authorization": ""}
     if secret is not None:
         encoded = base64.b64encode(f"{CLIENT_ID}:{secret}".encode()).decode()
@@ -47,36 +47,36 @@ def exchange(airtable: Played, secret: str | None = CLIENT_SECRET, **form: str) 
     )
 
 
-def first_tokens(airtable: Played, **changes: str) -> dict[str, Any]:
-    answer = exchange(airtable, **code_form(consented(airtable, **changes)["code"]))
-    assert 200 == answer.status_code, answer.text
-    tokens: dict[str, Any] = answer.json()
+def first_tokens(airtable: AirtableClient, **changes: str) -> dict[str, Any]:
+    response = exchange(airtable, **code_form(give_consent(airtable, **changes)["code"]))
+    assert 200 == response.status_code, response.text
+    tokens: dict[str, Any] = response.json()
     return tokens
 
 
-def code_form(given: str, **changes: str) -> dict[str, str]:
-    form = {"grant_type": "authorization_code", "code": given, "redirect_uri": CALLBACK, "code_verifier": VERIFIER}
+def code_form(code: str, **changes: str) -> dict[str, str]:
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, "code_verifier": VERIFIER}
     return form | changes
 
 
-def refresh(airtable: Played, token: str, **form: str) -> requests.Response:
+def refresh(airtable: AirtableClient, token: str, **form: str) -> requests.Response:
     return exchange(airtable, grant_type="refresh_token", refresh_token=token, **form)
 
 
-def whoami(airtable: Played, token: str) -> requests.Response:
-    return airtable.ask("GET", "/v0/meta/whoami", headers={"Authorization": f"Bearer {token}"})
+def whoami(airtable: AirtableClient, token: str) -> requests.Response:
+    return airtable.request("GET", "/v0/meta/whoami", headers={"Authorization": f"Bearer {token}"})
 
 
-def test_the_consent_page_tells_what_is_asked_of_whom(airtable: Played) -> None:
-    page = airtable.ask("GET", "/oauth2/v1/authorize", params=asked())
+def test_consent_page_names_the_scopes_and_the_user(airtable: AirtableClient) -> None:
+    page = airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params())
 
     assert (200, "text/html") == (page.status_code, page.headers["Content-Type"].split(";")[0])
     assert "See the data in records" in page.text
     assert "mara.lindqvist@example.com" in page.text
 
 
-def test_consent_gives_a_code_that_gives_tokens(airtable: Played) -> None:
-    back = consented(airtable)
+def test_consent_code_is_exchanged_for_tokens(airtable: AirtableClient) -> None:
+    back = give_consent(airtable)
     tokens = exchange(airtable, **code_form(back["code"])).json()
     me = whoami(airtable, tokens["access_token"]).json()
 
@@ -97,25 +97,34 @@ def test_consent_gives_a_code_that_gives_tokens(airtable: Played) -> None:
         ({"response_type": "token"}, "unsupported_response_type"),
     ],
 )
-def test_requests_that_are_not_well_made_are_sent_back(airtable: Played, changes: dict[str, str], error: str) -> None:
-    back = consented(airtable, **changes)
+def test_invalid_consent_requests_redirect_with_an_error(
+    airtable: AirtableClient, changes: dict[str, str], error: str
+) -> None:
+    back = give_consent(airtable, **changes)
 
     assert (error, "s1") == (back["error"], back["state"])
 
 
 @pytest.mark.parametrize("changes", [{"client_id": "nobody"}, {"redirect_uri": "javascript:x"}, {"redirect_uri": ""}])
-def test_nobody_is_sent_to_an_address_that_is_not_trusted(airtable: Played, changes: dict[str, str]) -> None:
-    assert 400 == airtable.ask("GET", "/oauth2/v1/authorize", params=asked(**changes)).status_code
+def test_untrusted_redirects_are_rejected_without_redirecting(
+    airtable: AirtableClient, changes: dict[str, str]
+) -> None:
+    assert 400 == airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params(**changes)).status_code
 
 
-def test_registered_addresses_must_be_met_exactly(airtable: Played) -> None:
+def test_redirect_must_match_a_registered_uri_exactly(airtable: AirtableClient) -> None:
     airtable.knobs(redirect_uris=[CALLBACK])
 
-    assert 400 == airtable.ask("GET", "/oauth2/v1/authorize", params=asked(redirect_uri=f"{CALLBACK}/")).status_code
-    assert 200 == airtable.ask("GET", "/oauth2/v1/authorize", params=asked()).status_code
+    assert (
+        400
+        == airtable.request(
+            "GET", "/oauth2/v1/authorize", params=authorize_params(redirect_uri=f"{CALLBACK}/")
+        ).status_code
+    )
+    assert 200 == airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params()).status_code
 
 
-def test_a_client_with_a_secret_says_it_by_basic_only(airtable: Played) -> None:
+def test_client_secret_is_accepted_only_by_basic_authentication(airtable: AirtableClient) -> None:
     form = code_form("x")
     wrong = exchange(airtable, secret="nope", **form)
     in_body = exchange(airtable, secret=None, client_id=CLIENT_ID, client_secret=CLIENT_SECRET, **form)
@@ -124,28 +133,28 @@ def test_a_client_with_a_secret_says_it_by_basic_only(airtable: Played) -> None:
     assert (401, "invalid_client") == (in_body.status_code, in_body.json()["error"])
 
 
-def test_a_client_without_a_secret_says_who_it_is_in_the_body(airtable: Played) -> None:
-    code = consented(airtable, client_id=PUBLIC_CLIENT_ID)["code"]
-    answer = exchange(airtable, secret=None, client_id=PUBLIC_CLIENT_ID, **code_form(code))
+def test_public_client_identifies_itself_in_the_body(airtable: AirtableClient) -> None:
+    code = give_consent(airtable, client_id=PUBLIC_CLIENT_ID)["code"]
+    response = exchange(airtable, secret=None, client_id=PUBLIC_CLIENT_ID, **code_form(code))
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
 
 
-def test_a_verifier_is_required(airtable: Played) -> None:
-    form = code_form(consented(airtable)["code"])
+def test_code_verifier_is_required(airtable: AirtableClient) -> None:
+    form = code_form(give_consent(airtable)["code"])
     del form["code_verifier"]
 
     assert "invalid_request" == exchange(airtable, **form).json()["error"]
 
 
-def test_other_grants_and_other_bodies_are_refused(airtable: Played) -> None:
+def test_other_grant_types_and_json_bodies_are_rejected(airtable: AirtableClient) -> None:
     address = f"{airtable.emulator.context.addresses['base']}/oauth2/v1/token"
 
     assert "unsupported_grant_type" == exchange(airtable, grant_type="password").json()["error"]
     assert "invalid_request" == requests.post(address, json={}, timeout=60).json()["error"]
 
 
-def test_a_refresh_gives_new_tokens_and_ends_the_old_ones(airtable: Played) -> None:
+def test_refresh_returns_new_tokens_and_revokes_the_old_ones(airtable: AirtableClient) -> None:
     old = first_tokens(airtable)
     new = refresh(airtable, old["refresh_token"]).json()
 
@@ -156,7 +165,7 @@ def test_a_refresh_gives_new_tokens_and_ends_the_old_ones(airtable: Played) -> N
     )
 
 
-def test_a_refresh_token_used_twice_ends_the_whole_grant(airtable: Played) -> None:
+def test_reused_refresh_token_revokes_the_grant(airtable: AirtableClient) -> None:
     old = first_tokens(airtable)
     new = refresh(airtable, old["refresh_token"]).json()
     again = refresh(airtable, old["refresh_token"])
@@ -166,14 +175,14 @@ def test_a_refresh_token_used_twice_ends_the_whole_grant(airtable: Played) -> No
     assert "invalid_grant" == refresh(airtable, new["refresh_token"]).json()["error"]
 
 
-def test_a_refresh_token_lives_for_sixty_days(airtable: Played) -> None:
+def test_refresh_token_expires_after_sixty_days(airtable: AirtableClient) -> None:
     token = first_tokens(airtable)["refresh_token"]
     airtable.clock.at += 60 * 86400
 
     assert "invalid_grant" == refresh(airtable, token).json()["error"]
 
 
-def test_a_refresh_may_ask_for_less_but_not_for_more(airtable: Played) -> None:
+def test_refresh_can_reduce_but_not_extend_scopes(airtable: AirtableClient) -> None:
     token = first_tokens(airtable)["refresh_token"]
     more = refresh(airtable, token, scope="data.records:write")
     less = refresh(airtable, token, scope="data.records:read")

@@ -1,13 +1,13 @@
-"""The stand-in for Airtable: lists and records."""
+"""The Airtable emulator: lists and records."""
 
 from urllib.parse import quote
 
 import pytest
 
-from sandbox.tests.tables.played import Played
+from sandbox.tests.tables.client import AirtableClient
 
 
-def test_tables_are_found_by_id_and_by_encoded_name_with_a_slash_behind(airtable: Played) -> None:
+def test_tables_are_found_by_id_and_encoded_name(airtable: AirtableClient) -> None:
     base, schema = airtable.examples["base_id"], airtable.schema("Companies / Konten")
     by_id = airtable.get(f"/v0/{base}/{schema['id']}")
 
@@ -15,53 +15,53 @@ def test_tables_are_found_by_id_and_by_encoded_name_with_a_slash_behind(airtable
     assert by_id == airtable.get(f"/v0/{base}/Companies%20%2f%20Konten/?")
 
 
-def test_names_with_question_marks_and_quotes_are_found(airtable: Played) -> None:
+def test_names_with_question_marks_and_quotes_are_found(airtable: AirtableClient) -> None:
     name = 'Bookings? "2026"'
     path = f"/v0/{airtable.examples['other_base_id']}/{quote(name, safe='')}"
 
     assert airtable.get(path)["records"]
 
 
-def test_a_page_has_a_hundred_records_unless_asked_for_less(airtable: Played) -> None:
+def test_page_size_is_a_hundred_by_default(airtable: AirtableClient) -> None:
     assert 100 == len(airtable.get(airtable.leads)["records"])
     assert 7 == len(airtable.get(airtable.leads, pageSize=7)["records"])
 
 
-def test_max_records_counts_over_all_pages(airtable: Played) -> None:
-    assert 130 == len(airtable.walk(airtable.leads, maxRecords=130, **{"fields[]": "Name"}))
+def test_max_records_counts_over_all_pages(airtable: AirtableClient) -> None:
+    assert 130 == len(airtable.list_all(airtable.leads, maxRecords=130, **{"fields[]": "Name"}))
 
 
-def test_an_offset_lives_for_a_while_and_then_is_refused_without_a_message(airtable: Played) -> None:
+def test_expired_offset_is_rejected_without_a_message(airtable: AirtableClient) -> None:
     offset = airtable.get(airtable.leads)["offset"]
     airtable.clock.at += 299
     again = airtable.get(airtable.leads, offset=offset)
     airtable.clock.at += 301
-    answer = airtable.ask("GET", airtable.leads, params={"offset": offset})
+    response = airtable.request("GET", airtable.leads, params={"offset": offset})
 
     assert 100 == len(again["records"])
-    assert 422 == answer.status_code
-    assert {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}} == answer.json()
+    assert 422 == response.status_code
+    assert {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}} == response.json()
 
 
-def test_the_life_of_an_offset_is_a_knob(airtable: Played) -> None:
+def test_offset_lifetime_is_set_by_a_knob(airtable: AirtableClient) -> None:
     airtable.knobs(offset_seconds=5)
     offset = airtable.get(airtable.leads)["offset"]
     airtable.clock.at += 6
 
-    refused = airtable.refused("GET", f"{airtable.leads}?offset={quote(offset)}")
+    rejection = airtable.rejection("GET", f"{airtable.leads}?offset={quote(offset)}")
 
-    assert (422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE") == refused
+    assert (422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE") == rejection
 
 
-def test_an_offset_of_another_table_is_refused(airtable: Played) -> None:
+def test_offset_of_another_table_is_rejected(airtable: AirtableClient) -> None:
     offset = airtable.get(airtable.leads)["offset"]
     path = f"/v0/{airtable.examples['base_id']}/Companies%20%2F%20Konten?offset={quote(offset)}"
 
-    assert (422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE") == airtable.refused("GET", path)
+    assert (422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE") == airtable.rejection("GET", path)
 
 
-def test_a_view_filters_and_orders_but_hides_nothing(airtable: Played) -> None:
-    rows = [record["fields"] for record in airtable.walk(airtable.leads, view="Open leads")]
+def test_view_filters_and_sorts_but_hides_no_fields(airtable: AirtableClient) -> None:
+    rows = [record["fields"] for record in airtable.list_all(airtable.leads, view="Open leads")]
     values = [row.get("Value", -1) for row in rows]
 
     assert {"Open"} == {row["Stage"] for row in rows}
@@ -69,7 +69,7 @@ def test_a_view_filters_and_orders_but_hides_nothing(airtable: Played) -> None:
     assert any("Budget/Jahr €" in row for row in rows)
 
 
-def test_a_view_may_be_named_by_its_id_or_be_empty(airtable: Played) -> None:
+def test_view_is_found_by_name_or_id(airtable: AirtableClient) -> None:
     ids = {view["name"]: view["id"] for view in airtable.schema()["views"]}
 
     assert (
@@ -79,14 +79,14 @@ def test_a_view_may_be_named_by_its_id_or_be_empty(airtable: Played) -> None:
     assert {"records": []} == airtable.get(airtable.leads, view="Nothing yet")
 
 
-def test_a_sort_overrides_the_order_of_the_view(airtable: Played) -> None:
+def test_sort_overrides_the_order_of_the_view(airtable: AirtableClient) -> None:
     sort = {
         "sort[0][field]": "Stage",
         "sort[0][direction]": "desc",
         "sort[1][field]": "Name",
         "fields[]": ["Name", "Stage"],
     }
-    rows = [record["fields"] for record in airtable.walk(airtable.leads, view="Hot / heiß", **sort)]
+    rows = [record["fields"] for record in airtable.list_all(airtable.leads, view="Hot / heiß", **sort)]
     stages = ["Open", "Contacted", "Offer", "Won", "Lost"]
 
     assert sorted(rows, key=lambda row: (-stages.index(row["Stage"]), row["Name"].casefold())) == rows
@@ -95,18 +95,18 @@ def test_a_sort_overrides_the_order_of_the_view(airtable: Played) -> None:
 @pytest.mark.parametrize(
     ("view", "kind"), [("Nowhere", "VIEW_NAME_NOT_FOUND"), ("viwNowhere0000000", "VIEW_ID_NOT_FOUND")]
 )
-def test_unknown_views_are_refused(airtable: Played, view: str, kind: str) -> None:
-    assert (422, kind) == airtable.refused("GET", f"{airtable.leads}?view={view}")
+def test_unknown_views_are_rejected(airtable: AirtableClient, view: str, kind: str) -> None:
+    assert (422, kind) == airtable.rejection("GET", f"{airtable.leads}?view={view}")
 
 
-def test_only_the_fields_asked_for_are_answered(airtable: Played) -> None:
+def test_only_requested_fields_are_returned(airtable: AirtableClient) -> None:
     field = airtable.field("Stage")["id"]
     records = airtable.get(airtable.leads, **{"fields[]": ["Name", field]})["records"]
 
     assert [{"Name", "Stage"}] * 100 == [set(record["fields"]) for record in records]
 
 
-def test_the_list_can_be_asked_in_a_body(airtable: Played) -> None:
+def test_list_parameters_can_be_sent_in_a_body(airtable: AirtableClient) -> None:
     body = {"view": "Open leads", "fields": ["Name"], "pageSize": 3, "sort": [{"field": "Name", "direction": "desc"}]}
     query = {"view": "Open leads", "fields[]": "Name", "pageSize": 3, "sort[0][field]": "Name"}
 
@@ -130,13 +130,13 @@ def test_the_list_can_be_asked_in_a_body(airtable: Played) -> None:
         "sort[0][direction]=asc",
     ],
 )
-def test_parameters_of_the_wrong_shape_are_refused(airtable: Played, query: str) -> None:
-    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.refused("GET", f"{airtable.leads}?{query}")
+def test_invalid_list_parameters_are_rejected(airtable: AirtableClient, query: str) -> None:
+    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.rejection("GET", f"{airtable.leads}?{query}")
 
 
 @pytest.mark.parametrize("query", ["fields[]=Nope", "sort[0][field]=Nope"])
-def test_unknown_fields_to_show_or_sort_by_are_refused(airtable: Played, query: str) -> None:
-    assert (422, "UNKNOWN_FIELD_NAME") == airtable.refused("GET", f"{airtable.leads}?{query}")
+def test_unknown_fields_to_select_or_sort_are_rejected(airtable: AirtableClient, query: str) -> None:
+    assert (422, "UNKNOWN_FIELD_NAME") == airtable.rejection("GET", f"{airtable.leads}?{query}")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_unknown_fields_to_show_or_sort_by_are_refused(airtable: Played, query: 
         f"AND(RECORD_ID()='{{id}}', {'1+' * 3000}1=3001)",
     ],
 )
-def test_formulas_that_filters_are_written_in(airtable: Played, formula: str) -> None:
+def test_supported_formulas_filter_records(airtable: AirtableClient, formula: str) -> None:
     first = airtable.get(f"{airtable.leads}/{airtable.examples['record_id']}")
     by_id = "{" + airtable.schema()["primaryFieldId"] + "}"
     text = formula.replace("{id}", first["id"]).replace("{name}", first["fields"]["Name"]).replace("{fld}", by_id)
@@ -182,12 +182,12 @@ def test_formulas_that_filters_are_written_in(airtable: Played, formula: str) ->
     assert [first["id"]] == [record["id"] for record in records]
 
 
-def test_a_formula_finds_a_value_with_quotes_and_an_empty_cell(airtable: Played) -> None:
-    made = airtable.create(Name='It\'s "so"', Stage="Won")
+def test_formula_matches_quoted_values_and_empty_cells(airtable: AirtableClient) -> None:
+    lead = airtable.create(Name='It\'s "so"', Stage="Won")
 
-    found = airtable.get(airtable.leads, filterByFormula="AND({Name}='It\\'s \"so\"', {Email}='', {Value}=BLANK())")
+    matches = airtable.get(airtable.leads, filterByFormula="AND({Name}='It\\'s \"so\"', {Email}='', {Value}=BLANK())")
 
-    assert [made["id"]] == [record["id"] for record in found["records"]]
+    assert [lead["id"]] == [record["id"] for record in matches["records"]]
 
 
 @pytest.mark.parametrize(
@@ -207,27 +207,27 @@ def test_a_formula_finds_a_value_with_quotes_and_an_empty_cell(airtable: Played)
         "AND()",
     ],
 )
-def test_other_formulas_are_refused(airtable: Played, formula: str) -> None:
-    refused = airtable.refused("GET", f"{airtable.leads}?filterByFormula={quote(formula)}")
+def test_unsupported_formulas_are_rejected(airtable: AirtableClient, formula: str) -> None:
+    rejection = airtable.rejection("GET", f"{airtable.leads}?filterByFormula={quote(formula)}")
 
-    assert (422, "INVALID_FILTER_BY_FORMULA") == refused
+    assert (422, "INVALID_FILTER_BY_FORMULA") == rejection
 
 
-def test_a_record_of_another_table_of_the_base_is_found_by_get_only(airtable: Played) -> None:
+def test_record_of_another_table_is_found_only_by_get(airtable: AirtableClient) -> None:
     company = airtable.get(f"/v0/{airtable.examples['base_id']}/Companies%20%2F%20Konten")["records"][0]["id"]
 
     assert company == airtable.get(f"{airtable.leads}/{company}")["id"]
     assert [] == airtable.get(airtable.leads, filterByFormula=f"RECORD_ID()='{company}'")["records"]
-    assert (404, "MODEL_ID_NOT_FOUND") == airtable.refused("PATCH", f"{airtable.leads}/{company}", {"fields": {}})
+    assert (404, "MODEL_ID_NOT_FOUND") == airtable.rejection("PATCH", f"{airtable.leads}/{company}", {"fields": {}})
 
 
-def test_empty_cells_are_left_out(airtable: Played) -> None:
-    made = airtable.create(Name="Bare", Hot=False, Notes="", Tags=[], Value=None, Files=[])
+def test_empty_cells_are_omitted(airtable: AirtableClient) -> None:
+    record = airtable.create(Name="Bare", Hot=False, Notes="", Tags=[], Value=None, Files=[])
 
-    assert not {"Hot", "Notes", "Tags", "Value", "Files"} & set(made["fields"])
+    assert not {"Hot", "Notes", "Tags", "Value", "Files"} & set(record["fields"])
 
 
-def test_computed_cells_may_hold_errors(airtable: Played) -> None:
+def test_computed_cells_can_contain_errors(airtable: AirtableClient) -> None:
     fields = airtable.create(Name="Bare")["fields"]
 
     assert {"specialValue": "NaN"} == fields["Average revenue"]
@@ -236,7 +236,7 @@ def test_computed_cells_may_hold_errors(airtable: Played) -> None:
     assert "City" not in fields
 
 
-def test_computed_cells_follow_what_they_are_computed_from(airtable: Played) -> None:
+def test_computed_cells_follow_their_sources(airtable: AirtableClient) -> None:
     companies = airtable.get(f"/v0/{airtable.examples['base_id']}/Companies%20%2F%20Konten")["records"][:2]
     ids = [company["id"] for company in companies]
 
@@ -247,7 +247,7 @@ def test_computed_cells_follow_what_they_are_computed_from(airtable: Played) -> 
     assert (2, 2.25) == (fields["Companies"], fields["Value per star"])
 
 
-def test_a_link_is_seen_from_the_other_side_until_it_is_gone(airtable: Played) -> None:
+def test_link_is_listed_on_the_other_record_until_deleted(airtable: AirtableClient) -> None:
     path = f"/v0/{airtable.examples['base_id']}/Companies%20%2F%20Konten"
     company = airtable.get(path)["records"][5]["id"]
     lead = airtable.create(Name="Linked", Company=[company])["id"]
@@ -258,10 +258,10 @@ def test_a_link_is_seen_from_the_other_side_until_it_is_gone(airtable: Played) -
     assert lead not in airtable.get(f"{path}/{company}")["fields"].get("Leads", [])
 
 
-def test_answers_carry_the_headers_of_the_vendor_and_are_compressed(airtable: Played) -> None:
-    answer = airtable.ask("GET", airtable.leads)
+def test_responses_have_the_vendors_headers_and_are_compressed(airtable: AirtableClient) -> None:
+    response = airtable.request("GET", airtable.leads)
 
-    assert "application/json; charset=utf-8" == answer.headers["Content-Type"]
-    assert "gzip" == answer.headers["Content-Encoding"]
-    assert str(len(answer.content)) == answer.headers["airtable-uncompressed-content-length"]
-    assert 'W/"' == answer.headers["ETag"][:3]
+    assert "application/json; charset=utf-8" == response.headers["Content-Type"]
+    assert "gzip" == response.headers["Content-Encoding"]
+    assert str(len(response.content)) == response.headers["airtable-uncompressed-content-length"]
+    assert 'W/"' == response.headers["ETag"][:3]

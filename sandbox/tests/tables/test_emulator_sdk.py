@@ -1,4 +1,4 @@
-"""The stand-in for Airtable, judged by pyairtable."""
+"""The Airtable emulator, tested with pyairtable."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ from workspace_sandbox.tables.access import TOKEN
 
 
 class ContentHost(HTTPAdapter):
-    """Sends what is meant for the content host to the stand-in's; the SDK knows no other way."""
+    """Redirects requests for the content host to the emulator. The SDK has no setting for this host."""
 
     def __init__(self, address: str) -> None:
         super().__init__()
@@ -39,11 +39,11 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture
 def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
     requests.post(f"{sandbox.address}/_control/reset", timeout=60)
-    stage = sandbox.emulators["tables"].context
-    stage.knobs["limits"] = False
-    api = pyairtable.Api(TOKEN, endpoint_url=stage.addresses["base"], retry_strategy=None)
+    context = sandbox.emulators["tables"].context
+    context.knobs["limits"] = False
+    api = pyairtable.Api(TOKEN, endpoint_url=context.addresses["base"], retry_strategy=None)
     with api.session:
-        api.session.mount("http://content.airtable.com", ContentHost(stage.addresses["content"]))
+        api.session.mount("http://content.airtable.com", ContentHost(context.addresses["content"]))
         yield api
 
 
@@ -62,7 +62,7 @@ def test_whoami_and_the_bases_are_read(api: pyairtable.Api, base_id: str) -> Non
     assert [(base_id, "create")] == [(base.id, base.permission_level) for base in api.bases()][:1]
 
 
-def test_the_schema_is_understood(api: pyairtable.Api, base_id: str) -> None:
+def test_sdk_parses_the_schema(api: pyairtable.Api, base_id: str) -> None:
     schema = api.base(base_id).schema().table("Leads")
     fields: dict[str, Any] = {field.name: field for field in schema.fields}
 
@@ -73,13 +73,13 @@ def test_the_schema_is_understood(api: pyairtable.Api, base_id: str) -> None:
     assert schema.view("All leads").visible_field_ids == [field.id for field in schema.fields]
 
 
-def test_only_the_unknown_type_is_unknown_to_the_sdk(api: pyairtable.Api, base_id: str) -> None:
+def test_sdk_knows_all_field_types_but_one(api: pyairtable.Api, base_id: str) -> None:
     fields = api.base(base_id).schema().table("Leads").fields
 
     assert ["Mood"] == [field.name for field in fields if type(field).__name__ == "UnknownFieldSchema"]
 
 
-def test_all_pages_are_walked(leads: pyairtable.Table) -> None:
+def test_sdk_reads_all_pages(leads: pyairtable.Table) -> None:
     rows = leads.all(view="Open leads", page_size=7, fields=["Name", "Stage"])
 
     assert {"Open"} == {row["fields"]["Stage"] for row in rows}
@@ -93,20 +93,20 @@ def test_rows_are_sorted_and_counted(leads: pyairtable.Table) -> None:
     assert rows[0] == leads.first(sort=["-No."])
 
 
-def test_formulas_of_the_sdk_are_understood(leads: pyairtable.Table) -> None:
-    made = leads.create({"Name": 'Guest\'s "own"', "Value": 21, "Hot": True})
+def test_formulas_of_the_sdk_are_supported(leads: pyairtable.Table) -> None:
+    record = leads.create({"Name": 'Guest\'s "own"', "Value": 21, "Hot": True})
 
-    assert [made["id"]] == [row["id"] for row in leads.all(formula=match({"Name": 'Guest\'s "own"', "Value": 21}))]
-    assert made["id"] in {row["id"] for row in leads.all(formula=match({"Name": "?", "Value": 21}, match_any=True))}
+    assert [record["id"]] == [row["id"] for row in leads.all(formula=match({"Name": 'Guest\'s "own"', "Value": 21}))]
+    assert record["id"] in {row["id"] for row in leads.all(formula=match({"Name": "?", "Value": 21}, match_any=True))}
 
 
-def test_a_long_question_is_asked_in_a_body(leads: pyairtable.Table) -> None:
+def test_long_formula_is_sent_in_a_body(leads: pyairtable.Table) -> None:
     formula = "OR(" + ",".join(f"{{Name}}='{'x' * 400}{number}'" for number in range(60)) + ",{No.}=3)"
 
     assert [3] == [row["fields"]["No."] for row in leads.all(formula=formula)]
 
 
-def test_text_cells_and_field_ids_are_asked_for(leads: pyairtable.Table) -> None:
+def test_text_cells_and_field_ids_are_returned_on_request(leads: pyairtable.Table) -> None:
     as_text = leads.first(cell_format="string", time_zone="utc", user_locale="en")
     by_id = leads.first(use_field_ids=True)
 
@@ -116,52 +116,52 @@ def test_text_cells_and_field_ids_are_asked_for(leads: pyairtable.Table) -> None
     assert {"fld"} == {name[:3] for name in by_id["fields"]}
 
 
-def test_records_are_made_changed_and_deleted(leads: pyairtable.Table) -> None:
-    made = leads.create({"Name": "Acme", "Stage": "Open"})
-    changed = leads.update(made["id"], {"Stage": "Won"})
-    replaced = leads.update(made["id"], {"Name": "Bolt"}, replace=True)
+def test_records_are_created_updated_and_deleted(leads: pyairtable.Table) -> None:
+    record = leads.create({"Name": "Acme", "Stage": "Open"})
+    changed = leads.update(record["id"], {"Stage": "Won"})
+    replaced = leads.update(record["id"], {"Name": "Bolt"}, replace=True)
 
     assert ("Acme", "Won") == (changed["fields"]["Name"], changed["fields"]["Stage"])
     assert "Stage" not in replaced["fields"]
-    assert replaced == leads.get(made["id"])
-    assert {"id": made["id"], "deleted": True} == leads.delete(made["id"])
+    assert replaced == leads.get(record["id"])
+    assert {"id": record["id"], "deleted": True} == leads.delete(record["id"])
 
 
-def test_batches_are_cut_into_tens(leads: pyairtable.Table) -> None:
-    made = leads.batch_create([{"Name": f"Row {number}"} for number in range(23)])
-    changed = leads.batch_update([{"id": row["id"], "fields": {"Value": 1}} for row in made])
-    gone = leads.batch_delete([row["id"] for row in made])
+def test_batches_are_split_into_tens(leads: pyairtable.Table) -> None:
+    created = leads.batch_create([{"Name": f"Row {number}"} for number in range(23)])
+    changed = leads.batch_update([{"id": row["id"], "fields": {"Value": 1}} for row in created])
+    gone = leads.batch_delete([row["id"] for row in created])
 
     assert [1] * 23 == [row["fields"]["Value"] for row in changed]
     assert [True] * 23 == [row["deleted"] for row in gone]
 
 
-def test_upserts_are_told_apart(leads: pyairtable.Table) -> None:
-    known = leads.create({"Name": "Known"})["id"]
+def test_upsert_distinguishes_created_from_updated_records(leads: pyairtable.Table) -> None:
+    existing = leads.create({"Name": "Known"})["id"]
     merged = leads.batch_upsert([{"fields": {"Name": "Known"}}, {"fields": {"Name": "New"}}], key_fields=["Name"])
 
-    assert [known] == merged["updatedRecords"]
+    assert [existing] == merged["updatedRecords"]
     assert [merged["records"][1]["id"]] == merged["createdRecords"]
 
 
-def test_typecast_makes_an_option(leads: pyairtable.Table) -> None:
+def test_typecast_creates_an_option(leads: pyairtable.Table) -> None:
     assert "Maybe" == leads.create({"Stage": "Maybe"}, typecast=True)["fields"]["Stage"]
 
 
-def test_a_file_is_uploaded_and_had_again(leads: pyairtable.Table) -> None:
+def test_file_is_uploaded_and_downloaded(leads: pyairtable.Table) -> None:
     record = leads.create({"Name": "With a file"})["id"]
-    answer = leads.upload_attachment(record, "Files", "notes.txt", b"line\n" * 100, "text/plain")
+    response = leads.upload_attachment(record, "Files", "notes.txt", b"line\n" * 100, "text/plain")
     attachment = leads.get(record)["fields"]["Files"][0]
 
-    assert [attachment["id"]] == [item["id"] for items in answer["fields"].values() for item in items]
+    assert [attachment["id"]] == [item["id"] for items in response["fields"].values() for item in items]
     assert b"line\n" * 100 == requests.get(attachment["url"], timeout=60).content
 
 
-def test_a_table_with_a_slash_in_its_name_is_reached(api: pyairtable.Api, base_id: str) -> None:
+def test_table_with_a_slash_in_its_name_is_read(api: pyairtable.Api, base_id: str) -> None:
     assert 60 == len(api.table(base_id, "Companies / Konten").all())
 
 
-def refusal(caught: pytest.ExceptionInfo[requests.HTTPError]) -> tuple[int, str]:
+def error_response(caught: pytest.ExceptionInfo[requests.HTTPError]) -> tuple[int, str]:
     assert caught.value.response is not None
     return caught.value.response.status_code, str(caught.value.args[-1])
 
@@ -177,43 +177,43 @@ def refusal(caught: pytest.ExceptionInfo[requests.HTTPError]) -> tuple[int, str]
         ({"Files": [{"id": "attX"}]}, "INVALID_ATTACHMENT_OBJECT"),
     ],
 )
-def test_refused_writes_carry_the_type(leads: pyairtable.Table, fields: dict[str, Any], kind: str) -> None:
+def test_rejected_writes_have_an_error_type(leads: pyairtable.Table, fields: dict[str, Any], kind: str) -> None:
     with pytest.raises(requests.HTTPError) as caught:
         leads.create(fields)
 
-    status, error = refusal(caught)
+    status, error = error_response(caught)
     assert 422 == status
     assert kind in error
 
 
-def test_missing_things_are_told_by_status(api: pyairtable.Api, base_id: str) -> None:
+def test_missing_records_and_bases_differ_by_status(api: pyairtable.Api, base_id: str) -> None:
     with pytest.raises(requests.HTTPError) as record:
         api.table(base_id, "Leads").get("recNowhere0000000")
     with pytest.raises(requests.HTTPError) as base:
         api.table("appNowhere0000000", "Leads").all()
 
-    assert (404, "'NOT_FOUND'") == refusal(record)
-    assert 403 == refusal(base)[0]
+    assert (404, "'NOT_FOUND'") == error_response(record)
+    assert 403 == error_response(base)[0]
 
 
-def test_a_bad_token_is_refused(sandbox: Sandbox) -> None:
+def test_invalid_token_is_rejected(sandbox: Sandbox) -> None:
     address = sandbox.emulators["tables"].context.addresses["base"]
     api = pyairtable.Api("patNope", endpoint_url=address, retry_strategy=None)
     with api.session, pytest.raises(requests.HTTPError) as caught:
         api.whoami()
 
-    assert 401 == refusal(caught)[0]
+    assert 401 == error_response(caught)[0]
 
 
-def test_too_many_requests_are_refused(sandbox: Sandbox, leads: pyairtable.Table) -> None:
+def test_too_many_requests_are_rejected(sandbox: Sandbox, leads: pyairtable.Table) -> None:
     sandbox.emulators["tables"].context.knobs["limits"] = True
     with pytest.raises(requests.HTTPError) as caught:
         leads.all(page_size=10)
 
-    assert 429 == refusal(caught)[0]
+    assert 429 == error_response(caught)[0]
 
 
-def test_a_base_with_tables_is_made_and_its_schema_changed(api: pyairtable.Api, sandbox: Sandbox) -> None:
+def test_base_is_created_and_its_schema_is_updated(api: pyairtable.Api, sandbox: Sandbox) -> None:
     workspace = api.workspace(sandbox.emulators["tables"].examples()["workspace_id"])
     base = workspace.create_base(
         "Projects", [{"name": "Tasks", "fields": [{"name": "Task", "type": "singleLineText"}]}]
@@ -236,7 +236,7 @@ def test_a_base_with_tables_is_made_and_its_schema_changed(api: pyairtable.Api, 
     assert [task["id"]] == people.get(person)["fields"]["Tasks"]
 
 
-def test_records_are_commented(leads: pyairtable.Table) -> None:
+def test_comments_are_created_updated_and_deleted(leads: pyairtable.Table) -> None:
     record = leads.create({"Name": "Talked about"})["id"]
     first = leads.add_comment(record, "Ask @[usrK2fGh9pWn40RtYc] about it")
     reply = leads.add_comment(record, "Asked.", parent_comment_id=first.id)
@@ -260,15 +260,17 @@ def test_a_webhook_is_pinged_and_its_payloads_are_read(leads: pyairtable.Table, 
             "includes": {"includePreviousCellValues": True},
         }
     }
-    made = leads.base.add_webhook(inbox.address, spec)
+    registered = leads.base.add_webhook(inbox.address, spec)
     inbox.take()
     record = leads.create({"Name": "Heard", "Stage": "Open"})["id"]
     leads.update(record, {"Stage": "Won"})
     leads.delete(record)
     leads.create_field("Extra", "email")
     headers, raw = inbox.take()
-    ping = WebhookNotification.from_request(raw.decode(), headers["X-Airtable-Content-MAC"], made.mac_secret_base64)
-    webhook = leads.base.webhook(made.id)
+    ping = WebhookNotification.from_request(
+        raw.decode(), headers["X-Airtable-Content-MAC"], registered.mac_secret_base64
+    )
+    webhook = leads.base.webhook(registered.id)
     payloads = list(webhook.payloads())
     created, changed, gone, added = (payload.changed_tables_by_id[leads.schema().id] for payload in payloads)
     stage = leads.schema().field("Stage").id
@@ -276,7 +278,7 @@ def test_a_webhook_is_pinged_and_its_payloads_are_read(leads: pyairtable.Table, 
     webhook.disable_notifications()
     webhook.extend_expiration()
 
-    assert (leads.base.id, made.id) == (ping.base.id, ping.webhook.id)
+    assert (leads.base.id, registered.id) == (ping.base.id, ping.webhook.id)
     assert [("publicApi", 1), ("publicApi", 2)] == [
         (payload.action_metadata and payload.action_metadata.source, payload.cursor) for payload in payloads[:2]
     ]
@@ -287,6 +289,6 @@ def test_a_webhook_is_pinged_and_its_payloads_are_read(leads: pyairtable.Table, 
     assert [record] == gone.destroyed_record_ids
     assert ["email"] == [field.type for field in added.created_fields_by_id.values()]
     assert [] == list(webhook.payloads(cursor=5))
-    assert not leads.base.webhook(made.id).are_notifications_enabled
+    assert not leads.base.webhook(registered.id).are_notifications_enabled
     webhook.delete()
     assert [] == leads.base.webhooks()

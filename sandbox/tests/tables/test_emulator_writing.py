@@ -1,84 +1,84 @@
-"""The stand-in for Airtable: making, changing and deleting records, type by type."""
+"""The Airtable emulator: creating, updating and deleting records, by field type."""
 
 from itertools import product
 from typing import Any
 
 import pytest
 
-from sandbox.tests.tables.played import PERSON, Played
+from sandbox.tests.tables.client import PERSON, AirtableClient
 from workspace_sandbox.tables.data.cells import STRICT
 
 
-def test_one_record_is_made_and_answered_as_it_is(airtable: Played) -> None:
-    made = airtable.create(Name="Acme", Stage="Won")
+def test_created_record_is_returned_as_stored(airtable: AirtableClient) -> None:
+    record = airtable.create(Name="Acme", Stage="Won")
 
-    assert {"id", "createdTime", "fields"} == set(made)
-    assert "2026-09-21T14:13:20.000Z" == made["createdTime"]
-    assert made == airtable.get(f"{airtable.leads}/{made['id']}")
+    assert {"id", "createdTime", "fields"} == set(record)
+    assert "2026-09-21T14:13:20.000Z" == record["createdTime"]
+    assert record == airtable.get(f"{airtable.leads}/{record['id']}")
 
 
-def test_the_path_of_the_official_clients_is_taken(airtable: Played) -> None:
-    answer = airtable.ask("POST", f"{airtable.leads}/?", json={"fields": {"Name": "Acme"}})
+def test_path_of_the_official_clients_is_accepted(airtable: AirtableClient) -> None:
+    response = airtable.request("POST", f"{airtable.leads}/?", json={"fields": {"Name": "Acme"}})
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
 
 
 @pytest.mark.parametrize("count", [0, 11])
-def test_more_than_ten_or_no_records_are_refused(airtable: Played, count: int) -> None:
+def test_empty_and_oversized_batches_are_rejected(airtable: AirtableClient, count: int) -> None:
     body = {"records": [{"fields": {"Name": "x"}}] * count}
 
-    assert (422, "INVALID_RECORDS") == airtable.refused("POST", airtable.leads, body)
+    assert (422, "INVALID_RECORDS") == airtable.rejection("POST", airtable.leads, body)
 
 
-def test_a_batch_is_made_as_a_whole_or_not_at_all_and_does_not_say_which(airtable: Played) -> None:
+def test_failed_batch_creates_no_record(airtable: AirtableClient) -> None:
     before = airtable.count()
     rows = [{"fields": {"Name": "Good"}}, {"fields": {"Name": "Bad", "Stage": "Maybe"}}]
-    answer = airtable.ask("POST", airtable.leads, json={"records": rows})
+    response = airtable.request("POST", airtable.leads, json={"records": rows})
 
     message = 'Insufficient permissions to create new select option ""Maybe""'
-    assert {"error": {"type": "INVALID_MULTIPLE_CHOICE_OPTIONS", "message": message}} == answer.json()
+    assert {"error": {"type": "INVALID_MULTIPLE_CHOICE_OPTIONS", "message": message}} == response.json()
     assert before == airtable.count()
 
 
-def test_a_batch_is_changed_as_a_whole_or_not_at_all(airtable: Played) -> None:
+def test_failed_batch_update_changes_no_record(airtable: AirtableClient) -> None:
     first, second = (airtable.create(Name=name)["id"] for name in ("One", "Two"))
     rows = [{"id": first, "fields": {"Name": "New"}}, {"id": second, "fields": {"Value": "many"}}]
 
-    assert (422, "INVALID_VALUE_FOR_COLUMN") == airtable.refused("PATCH", airtable.leads, {"records": rows})
+    assert (422, "INVALID_VALUE_FOR_COLUMN") == airtable.rejection("PATCH", airtable.leads, {"records": rows})
     assert "One" == airtable.get(f"{airtable.leads}/{first}")["fields"]["Name"]
 
 
-def test_fields_may_be_written_by_id(airtable: Played) -> None:
+def test_fields_can_be_written_by_id(airtable: AirtableClient) -> None:
     body = {"fields": {airtable.field("Stage")["id"]: "Won"}, "returnFieldsByFieldId": True}
 
-    made = airtable.send("POST", airtable.leads, body)
+    record = airtable.send("POST", airtable.leads, body)
 
-    assert "Won" == made["fields"][airtable.field("Stage")["id"]]
+    assert "Won" == record["fields"][airtable.field("Stage")["id"]]
 
 
-def test_a_change_is_dated(airtable: Played) -> None:
-    made = airtable.create(Name="Acme")
+def test_update_sets_the_modification_time(airtable: AirtableClient) -> None:
+    record = airtable.create(Name="Acme")
     airtable.clock.at += 60
-    changed = airtable.send("PATCH", f"{airtable.leads}/{made['id']}", {"fields": {"Name": "Acme 2"}})
+    changed = airtable.send("PATCH", f"{airtable.leads}/{record['id']}", {"fields": {"Name": "Acme 2"}})
 
-    assert made["createdTime"] == changed["createdTime"] == changed["fields"]["Created"]
+    assert record["createdTime"] == changed["createdTime"] == changed["fields"]["Created"]
     assert "2026-09-21T14:14:20.000Z" == changed["fields"]["Changed"]
 
 
-def test_records_that_are_not_there_are_refused_one_way_alone_and_another_in_a_batch(airtable: Played) -> None:
+def test_missing_record_errors_differ_between_single_and_batch_requests(airtable: AirtableClient) -> None:
     nowhere = "recNowhere0000000"
     batch = {"records": [{"id": nowhere, "fields": {}}]}
 
-    assert (404, "MODEL_ID_NOT_FOUND") == airtable.refused("PATCH", f"{airtable.leads}/{nowhere}", {"fields": {}})
-    assert (404, "MODEL_ID_NOT_FOUND") == airtable.refused("DELETE", f"{airtable.leads}/{nowhere}")
-    assert (422, "ROW_DOES_NOT_EXIST") == airtable.refused("PATCH", airtable.leads, batch)
-    assert (422, "ROW_DOES_NOT_EXIST") == airtable.refused("DELETE", f"{airtable.leads}?records[]={nowhere}")
+    assert (404, "MODEL_ID_NOT_FOUND") == airtable.rejection("PATCH", f"{airtable.leads}/{nowhere}", {"fields": {}})
+    assert (404, "MODEL_ID_NOT_FOUND") == airtable.rejection("DELETE", f"{airtable.leads}/{nowhere}")
+    assert (422, "ROW_DOES_NOT_EXIST") == airtable.rejection("PATCH", airtable.leads, batch)
+    assert (422, "ROW_DOES_NOT_EXIST") == airtable.rejection("DELETE", f"{airtable.leads}?records[]={nowhere}")
 
 
-def test_the_same_record_twice_in_a_batch_is_refused(airtable: Played) -> None:
+def test_duplicate_record_in_a_batch_is_rejected(airtable: AirtableClient) -> None:
     row = {"id": airtable.examples["record_id"], "fields": {"Name": "x"}}
 
-    assert (422, "INVALID_RECORDS") == airtable.refused("PATCH", airtable.leads, {"records": [row, row]})
+    assert (422, "INVALID_RECORDS") == airtable.rejection("PATCH", airtable.leads, {"records": [row, row]})
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_the_same_record_twice_in_a_batch_is_refused(airtable: Played) -> None:
         ({"fields": {"Name": "x"}}, ["Name", "Email", "Stage", "Value"]),
     ],
 )
-def test_upserts_that_cannot_be_decided_are_refused(airtable: Played, row: Any, merge_on: list[str]) -> None:
+def test_ambiguous_upserts_are_rejected(airtable: AirtableClient, row: Any, merge_on: list[str]) -> None:
     body = {"records": [row], "performUpsert": {"fieldsToMergeOn": merge_on}}
 
-    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.refused("PATCH", airtable.leads, body)
+    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.rejection("PATCH", airtable.leads, body)
 
 
 @pytest.mark.parametrize(
-    ("body", "refusal"),
+    ("body", "expected"),
     [
         ({}, (422, "INVALID_REQUEST_MISSING_FIELDS")),
         ({"records": [{}]}, (422, "INVALID_REQUEST_MISSING_FIELDS")),
@@ -108,27 +108,27 @@ def test_upserts_that_cannot_be_decided_are_refused(airtable: Played, row: Any, 
         ([], (422, "INVALID_REQUEST_UNKNOWN")),
     ],
 )
-def test_bodies_of_the_wrong_shape_are_refused(airtable: Played, body: Any, refusal: tuple[int, str]) -> None:
-    assert refusal == airtable.refused("POST", airtable.leads, body)
+def test_bodies_of_the_wrong_shape_are_rejected(airtable: AirtableClient, body: Any, expected: tuple[int, str]) -> None:
+    assert expected == airtable.rejection("POST", airtable.leads, body)
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"fields": {"Value": NaN}}', b"\xff", b"[" * 5000])
-def test_bodies_that_are_not_json_are_refused_barely(airtable: Played, body: bytes) -> None:
-    answer = airtable.ask("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
+def test_invalid_json_returns_the_bare_envelope(airtable: AirtableClient, body: bytes) -> None:
+    response = airtable.request("POST", airtable.leads, data=body, headers={"Content-Type": "application/json"})
 
-    assert (400, {"error": "BAD_REQUEST"}) == (answer.status_code, answer.json())
-
-
-def test_a_body_that_is_not_said_to_be_json_is_not_read(airtable: Played) -> None:
-    answer = airtable.ask("POST", airtable.leads, data=b'{"fields": {}}', headers={"Content-Type": "text/plain"})
-
-    assert 422 == answer.status_code
+    assert (400, {"error": "BAD_REQUEST"}) == (response.status_code, response.json())
 
 
-def test_an_unknown_field_is_refused_by_its_name(airtable: Played) -> None:
-    answer = airtable.ask("POST", airtable.leads, json={"fields": {"Nope": 1}})
+def test_body_without_a_json_content_type_is_ignored(airtable: AirtableClient) -> None:
+    response = airtable.request("POST", airtable.leads, data=b'{"fields": {}}', headers={"Content-Type": "text/plain"})
 
-    assert {"type": "UNKNOWN_FIELD_NAME", "message": 'Unknown field name: "Nope"'} == answer.json()["error"]
+    assert 422 == response.status_code
+
+
+def test_unknown_field_error_names_the_field(airtable: AirtableClient) -> None:
+    response = airtable.request("POST", airtable.leads, json={"fields": {"Nope": 1}})
+
+    assert {"type": "UNKNOWN_FIELD_NAME", "message": 'Unknown field name: "Nope"'} == response.json()["error"]
 
 
 COMPUTED = (
@@ -138,14 +138,14 @@ COMPUTED = (
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_computed_and_unknown_fields_are_not_written(airtable: Played, name: str) -> None:
-    answer = airtable.ask("POST", airtable.leads, json={"fields": {name: "x"}, "typecast": True})
+def test_writes_to_computed_and_unknown_fields_are_rejected(airtable: AirtableClient, name: str) -> None:
+    response = airtable.request("POST", airtable.leads, json={"fields": {name: "x"}, "typecast": True})
 
     message = f'Field "{name}" cannot accept a value because the field is computed'
-    assert {"type": "INVALID_VALUE_FOR_COLUMN", "message": message} == answer.json()["error"]
+    assert {"type": "INVALID_VALUE_FOR_COLUMN", "message": message} == response.json()["error"]
 
 
-def test_every_field_is_either_written_or_computed(airtable: Played) -> None:
+def test_every_field_is_either_writable_or_computed(airtable: AirtableClient) -> None:
     assert set(COMPUTED) == {field["name"] for field in airtable.schema()["fields"] if field["type"] not in STRICT}
 
 
@@ -176,7 +176,7 @@ def test_every_field_is_either_written_or_computed(airtable: Played) -> None:
         ("Badge", {"text": "123", "type": "upce"}, {"text": "123", "type": "upce"}),
     ],
 )
-def test_values_of_the_right_kind_are_kept(airtable: Played, name: str, written: Any, read: Any) -> None:
+def test_valid_values_are_stored(airtable: AirtableClient, name: str, written: Any, read: Any) -> None:
     assert read == airtable.create(**{name: written})["fields"][name]
 
 
@@ -214,8 +214,8 @@ NOT_NUMBERS: tuple[Any, ...] = ("1", True, [1], {})
         ("Badge", {"text": 1}),
     ],
 )
-def test_values_of_the_wrong_kind_are_refused(airtable: Played, name: str, value: Any) -> None:
-    answer = airtable.ask(
+def test_values_of_the_wrong_type_are_rejected(airtable: AirtableClient, name: str, value: Any) -> None:
+    response = airtable.request(
         "POST",
         airtable.leads,
         data=_json({"fields": {name: value}}),
@@ -223,11 +223,11 @@ def test_values_of_the_wrong_kind_are_refused(airtable: Played, name: str, value
     )
 
     message = f'Field "{name}" cannot accept the provided value'
-    assert {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": message}} == answer.json()
+    assert {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": message}} == response.json()
 
 
 def _json(body: Any) -> str:
-    """JSON that may say numbers beyond what a float can hold."""
+    """Return *body* as JSON, which may contain numbers beyond the range of a float."""
     return str(body).replace("'", '"').replace("True", "true").replace("inf", "1e999")
 
 
@@ -245,47 +245,49 @@ def _json(body: Any) -> str:
         ("Files", ["https://example.com/a.png"], "INVALID_ATTACHMENT_OBJECT"),
     ],
 )
-def test_values_that_are_not_there_are_refused(airtable: Played, name: str, value: Any, kind: str) -> None:
-    assert (422, kind) == airtable.refused("POST", airtable.leads, {"fields": {name: value}})
+def test_unknown_options_records_and_attachments_are_rejected(
+    airtable: AirtableClient, name: str, value: Any, kind: str
+) -> None:
+    assert (422, kind) == airtable.rejection("POST", airtable.leads, {"fields": {name: value}})
 
 
 @pytest.mark.parametrize("empty", [None, ""])
-def test_a_select_is_cleared(airtable: Played, empty: str | None) -> None:
-    made = airtable.create(Name="Acme", Stage="Open")
-    changed = airtable.send("PATCH", f"{airtable.leads}/{made['id']}", {"fields": {"Stage": empty}})
+def test_select_is_cleared_by_an_empty_value(airtable: AirtableClient, empty: str | None) -> None:
+    record = airtable.create(Name="Acme", Stage="Open")
+    changed = airtable.send("PATCH", f"{airtable.leads}/{record['id']}", {"fields": {"Stage": empty}})
 
     assert "Stage" not in changed["fields"]
 
 
-def test_a_time_without_an_offset_is_of_the_zone_of_the_field(airtable: Played) -> None:
-    made = airtable.create(Visit="2026-01-05T10:00:00")
+def test_time_without_an_offset_uses_the_time_zone_of_the_field(airtable: AirtableClient) -> None:
+    record = airtable.create(Visit="2026-01-05T10:00:00")
 
-    assert "2026-01-05T09:00:00.000Z" == made["fields"]["Visit"]
+    assert "2026-01-05T09:00:00.000Z" == record["fields"]["Visit"]
 
 
-def test_a_new_option_is_made_once_with_typecast(airtable: Played) -> None:
+def test_typecast_creates_a_new_option_once(airtable: AirtableClient) -> None:
     rows = [{"fields": {"Stage": "Maybe", "Tags": "eu, brand new"}}, {"fields": {"Stage": "Maybe"}}]
 
-    made = airtable.send("POST", airtable.leads, {"records": rows, "typecast": True})
+    created = airtable.send("POST", airtable.leads, {"records": rows, "typecast": True})
 
-    assert ["Maybe", "Maybe"] == [record["fields"]["Stage"] for record in made["records"]]
-    assert ["eu", "brand new"] == made["records"][0]["fields"]["Tags"]
+    assert ["Maybe", "Maybe"] == [record["fields"]["Stage"] for record in created["records"]]
+    assert ["eu", "brand new"] == created["records"][0]["fields"]["Tags"]
     assert 1 == [choice["name"] for choice in airtable.field("Stage")["options"]["choices"]].count("Maybe")
 
 
-def test_a_refused_batch_makes_no_option(airtable: Played) -> None:
+def test_rejected_batch_creates_no_option(airtable: AirtableClient) -> None:
     rows = [{"fields": {"Stage": "Maybe"}}, {"fields": {"No.": 1}}]
-    airtable.refused("POST", airtable.leads, {"records": rows, "typecast": True})
+    airtable.rejection("POST", airtable.leads, {"records": rows, "typecast": True})
 
     assert "Maybe" not in [choice["name"] for choice in airtable.field("Stage")["options"]["choices"]]
 
 
-def test_an_editor_makes_no_option_even_with_typecast(airtable: Played) -> None:
+def test_editor_cannot_create_options_with_typecast(airtable: AirtableClient) -> None:
     path = f"/v0/{airtable.examples['other_base_id']}/Inventory"
 
-    refused = airtable.refused("POST", path, {"fields": {"Kind": "Toys"}, "typecast": True})
+    rejection = airtable.rejection("POST", path, {"fields": {"Kind": "Toys"}, "typecast": True})
 
-    assert (422, "INVALID_MULTIPLE_CHOICE_OPTIONS") == refused
+    assert (422, "INVALID_MULTIPLE_CHOICE_OPTIONS") == rejection
 
 
 @pytest.mark.parametrize(
@@ -312,25 +314,25 @@ def test_an_editor_makes_no_option_even_with_typecast(airtable: Played) -> None:
         ("Badge", 4711, {"text": "4711"}),
     ],
 )
-def test_typecast_does_what_it_can(airtable: Played, name: str, written: Any, read: Any) -> None:
-    made = airtable.send("POST", airtable.leads, {"fields": {name: written}, "typecast": True})
+def test_typecast_converts_values(airtable: AirtableClient, name: str, written: Any, read: Any) -> None:
+    record = airtable.send("POST", airtable.leads, {"fields": {name: written}, "typecast": True})
 
-    assert read == made["fields"].get(name)
+    assert read == record["fields"].get(name)
 
 
-def test_typecast_links_by_name_and_makes_the_record_that_is_missing(airtable: Played) -> None:
+def test_typecast_links_by_name_and_creates_missing_records(airtable: AirtableClient) -> None:
     path = f"/v0/{airtable.examples['base_id']}/Companies%20%2F%20Konten"
-    known = airtable.get(path)["records"][0]
+    existing = airtable.get(path)["records"][0]
 
-    body = {"fields": {"Company": [known["fields"]["Company"], "Brand New"]}, "typecast": True}
+    body = {"fields": {"Company": [existing["fields"]["Company"], "Brand New"]}, "typecast": True}
     linked = airtable.send("POST", airtable.leads, body)["fields"]["Company"]
 
-    assert known["id"] == linked[0]
+    assert existing["id"] == linked[0]
     assert "Brand New" == airtable.get(f"{path}/{linked[1]}")["fields"]["Company"]
 
 
-def test_a_synced_table_is_only_read(airtable: Played) -> None:
+def test_synced_table_is_read_only(airtable: AirtableClient) -> None:
     path = f"/v0/{airtable.examples['other_base_id']}/Imported%20people"
 
     assert airtable.get(path)["records"]
-    assert (403, "INVALID_PERMISSIONS") == airtable.refused("POST", path, {"fields": {"Name": "x"}})
+    assert (403, "INVALID_PERMISSIONS") == airtable.rejection("POST", path, {"fields": {"Name": "x"}})

@@ -1,4 +1,4 @@
-"""Formulas of the tables stand-in, function by function, by the vendor's formula field reference."""
+"""Formulas of the Airtable emulator, by function of the vendor's formula field reference."""
 
 from types import FunctionType
 
@@ -16,7 +16,7 @@ from workspace_sandbox.tables.formulas.operands import Row
 
 @pytest.fixture(scope="module")
 def row() -> Row:
-    """A lead with everything in it, looked at on Sunday 2026-11-22 at noon."""
+    """Return a lead with a value in every field, read on Sunday 2026-11-22 at noon."""
     workspace = TablesEmulator(EmulatorContext(ManualClock())).workspace
     base = workspace.bases[0]
     leads = base.tables[0]
@@ -53,7 +53,7 @@ def row() -> Row:
         "AND(VALUE('$1,234.50')=1234.5, ISERROR(VALUE('none')))",
         "AND(ISERROR(SQRT(-1)), ISERROR(LOG(0)), ISERROR(MOD(1, 0)), ISERROR(POWER(10, 1000)))",
         "SUM({Companies}, 1)={Companies}+1",
-        # Instants
+        # Dates and times
         "DATEADD('2026-01-31', 1, 'month')='2026-02-28T00:00:00.000Z'",
         "DATETIME_FORMAT(DATEADD('2026-11-22', -2, 'weeks'), 'L')='11/08/2026'",
         "DATETIME_DIFF('2026-03-01', '2026-02-01', 'days')=28",
@@ -89,19 +89,21 @@ def row() -> Row:
         "AND(ISERROR(REGEX_MATCH('a', '(?=a)')), ISERROR(REGEX_MATCH('a', '(')))",
     ],
 )
-def test_a_function_does_what_its_reference_says(row: Row, formula: str) -> None:
+def test_function_behaves_as_documented(row: Row, formula: str) -> None:
     assert parse(formula, row.table)(row)
 
 
 @pytest.mark.parametrize(
     "formula", ["1/0", "{Value per star}/0=0", "NOT(ERROR())", "DATEADD('2026-01-01', 1000000000, 'years')"]
 )
-def test_an_error_keeps_no_record(row: Row, formula: str) -> None:
+def test_formula_error_matches_no_record(row: Row, formula: str) -> None:
     assert not parse(formula, row.table)(row)
 
 
-def test_every_function_that_the_sdk_can_write_is_understood() -> None:
-    known = {name for name, value in vars(formulas).items() if name.isupper() and isinstance(value, FunctionType)}
+def test_every_function_of_the_sdk_is_supported() -> None:
+    sdk_functions = {
+        name for name, value in vars(formulas).items() if name.isupper() and isinstance(value, FunctionType)
+    }
 
-    assert len(known) > 70
-    assert set() == known - set(FUNCTIONS)
+    assert len(sdk_functions) > 70
+    assert set() == sdk_functions - set(FUNCTIONS)

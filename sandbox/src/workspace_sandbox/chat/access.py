@@ -12,7 +12,7 @@ from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
 from workspace_sandbox.kit.errors import PreparedErrorResponse
 
 CLIENT_ID = "7104110011.8205110022"
-CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - opens nothing but the stand-in
+CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - valid only in the emulator
 TOKEN = "xoxb-7104110011-8205110022-northwind"  # noqa: S105 - the same
 VISITOR_TOKEN = "xoxb-7104110011-8309110099-visitor"  # noqa: S105 - the same
 """The token of another vendor's app in the first workspace, which is in no channel."""

@@ -17,17 +17,17 @@ from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook, Verdict
 from workspace_sandbox.kit.throttling import SlidingWindow
 
-SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs nothing but the stand-in's events
+SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs only the emulator's events
 VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's older, unsafe proof of origin
 
-MOST_REDIRECTS = 2
+MAX_REDIRECTS = 2
 
 
 class Deliverer:
     """Sends events to the URL in the knob ``events_url`` in the background."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
         self._count = 0
         self._hour: SlidingWindow | None = None
@@ -35,12 +35,12 @@ class Deliverer:
 
     def deliver(self, team: Team, event: dict[str, Any]) -> None:
         """Deliver an *event* of *team*, or a rate-limit event if there were too many in this hour."""
-        if not self._stage.knobs["events_url"]:
+        if not self._context.knobs["events_url"]:
             return
-        now = self._stage.clock.now()
+        now = self._context.clock.now()
         if self._take(now):
             # Each copy has its own ID. Users observed the same message under several IDs, without a retry header.
-            for _ in range(2 if self._stage.knobs["deliver_twice"] else 1):
+            for _ in range(2 if self._context.knobs["deliver_twice"] else 1):
                 self._send(self._envelope(team, event, now))
         elif (minute := int(now // 60)) != self._warned_minute:
             self._warned_minute = minute
@@ -49,14 +49,14 @@ class Deliverer:
 
     def verify(self) -> str:
         """Send a challenge to the URL and return the value that it must respond with."""
-        challenge = hashlib.sha256(f"{self._stage.random.random()}".encode()).hexdigest()
+        challenge = hashlib.sha256(f"{self._context.random.random()}".encode()).hexdigest()
         self._send({"type": "url_verification", "token": VERIFICATION_TOKEN, "challenge": challenge})
         return challenge
 
     def _take(self, now: float) -> bool:
-        most = self._stage.knobs["events_per_hour"]
-        if self._hour is None or self._hour.limit != most:
-            self._hour = SlidingWindow(most, 3600)
+        max_events = self._context.knobs["events_per_hour"]
+        if self._hour is None or self._hour.limit != max_events:
+            self._hour = SlidingWindow(max_events, 3600)
         return self._hour.spend(now) == 0
 
     def _envelope(self, team: Team, event: dict[str, Any], now: float) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Deliverer:
         }
 
     def _send(self, body: dict[str, Any]) -> None:
-        knobs = self._stage.knobs
+        knobs = self._context.knobs
         if not knobs["events_url"]:
             return
         # Encoded once, because the signature covers the exact bytes and retries must send the same ones.
@@ -114,14 +114,14 @@ class Deliverer:
                 ack_seconds=knobs["ack_seconds"],
                 first_attempt=0,
                 delay_seconds=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
-                redirects=MOST_REDIRECTS,
+                redirects=MAX_REDIRECTS,
             )
         )
 
     def _signed(self, raw: bytes) -> dict[str, str]:
         # Signed for each attempt, because receivers reject signatures older than five minutes. Receivers do not use the
         # sandbox's clock.
-        timestamp = str(int(underlying_time(self._stage.clock)))
+        timestamp = str(int(underlying_time(self._context.clock)))
         signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
         return {
             "Content-Type": "application/json",

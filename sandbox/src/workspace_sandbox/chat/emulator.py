@@ -15,7 +15,7 @@ from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, Method
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimits
-from workspace_sandbox.chat.user_actions import ACTS
+from workspace_sandbox.chat.user_actions import USER_ACTIONS
 from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.arguments import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
@@ -52,7 +52,7 @@ class ChatEmulator(Emulator):
         "events_per_hour": 30_000,
     }
 
-    user_actions = ACTS
+    user_actions = USER_ACTIONS
     routes = ROUTES
     errors = wire
     oauth: Installations

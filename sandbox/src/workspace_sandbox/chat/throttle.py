@@ -25,14 +25,14 @@ RESTRICTED_ITEMS = 15
 class RateLimits:
     """The rate limits of the app in a workspace."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._stage = stage
-        self._budgets = Budgets(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self._context = context
+        self._budgets = Budgets(context)
 
     @property
     def restricted(self) -> bool:
         """Whether the app has the restricted rate limit for history."""
-        return bool(self._stage.knobs["history_tier"] == "restricted")
+        return bool(self._context.knobs["history_tier"] == "restricted")
 
     def count_call(self, method: str, per_minute: int) -> None:
         """Count a request to *method*."""
@@ -52,5 +52,5 @@ class RateLimits:
 
     def _per_minute(self, method: str, per_minute: int) -> int:
         if method == "chat.postMessage":
-            return int(self._stage.knobs["posts_per_minute"])
+            return int(self._context.knobs["posts_per_minute"])
         return RESTRICTED_PER_MINUTE if self.restricted and method in RESTRICTED_HISTORY else per_minute

@@ -24,24 +24,24 @@ from workspace_sandbox.kit.user_actions import (
 if TYPE_CHECKING:
     from workspace_sandbox.chat.emulator import ChatEmulator
 
-Done = dict[str, Any]
+ActionResult = dict[str, Any]
 SUBTYPES = ("bot_message", "file_share", "me_message", "thread_broadcast")
-MOST_IN_NAME = 80
+MAX_NAME_LENGTH = 80
 
 
 def _post(
     slack: "ChatEmulator",
     channel: Channel,
-    said: str,
+    message_text: str,
     *,
     user: str | None = None,
     thread_ts: str | None = None,
     subtype: str | None = None,
     escape: bool = True,
-) -> Done:
+) -> ActionResult:
     workspace = slack.workspace
     fields = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
-    content = escape_text(said) if escape else said
+    content = escape_text(message_text) if escape else message_text
     if subtype == "bot_message":
         message = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **fields)
     else:
@@ -51,25 +51,27 @@ def _post(
     return {"ts": message.ts, "channel_id": channel.id}
 
 
-def _edit(slack: "ChatEmulator", channel: Channel, ts: str, said: str) -> Done:
+def _edit(slack: "ChatEmulator", channel: Channel, ts: str, message_text: str) -> ActionResult:
     message = _message(channel, ts)
-    slack.workspace.change(channel, message, message.user or slack.workspace.team.installer_id, text=escape_text(said))
+    slack.workspace.change(
+        channel, message, message.user or slack.workspace.team.installer_id, text=escape_text(message_text)
+    )
     return {"ts": ts}
 
 
-def _unfurl(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+def _unfurl(slack: "ChatEmulator", channel: Channel, ts: str) -> ActionResult:
     message = _message(channel, ts)
     preview = {"id": 1, "title": "Preview", "from_url": "https://northwind.example/", "fallback": "Preview"}
     slack.workspace.change(channel, message, None, attachments=[*message.attachments, preview])
     return {"ts": ts}
 
 
-def _delete(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+def _delete(slack: "ChatEmulator", channel: Channel, ts: str) -> ActionResult:
     slack.workspace.delete(channel, _message(channel, ts))
     return {"ts": ts}
 
 
-def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user: str | None = None) -> Done:
+def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user: str | None = None) -> ActionResult:
     message, author = _message(channel, ts), _author(slack.workspace, channel, user)
     if author not in message.reactions.get(name, []):
         slack.workspace.react(channel, message, name, author)
@@ -78,7 +80,7 @@ def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user:
 
 def _share_file(
     slack: "ChatEmulator", channel: Channel, name: str, *, content: str = "", text: str = "", user: str | None = None
-) -> Done:
+) -> ActionResult:
     workspace, author = slack.workspace, _author(slack.workspace, channel, user)
     file = File(
         workspace.new_file_id(), name, author, int(workspace.now()), "", content=content.encode(), complete=True
@@ -89,41 +91,41 @@ def _share_file(
     return {"ts": message.ts, "file_id": file.id}
 
 
-def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
-    workspace, who = slack.workspace, user or slack.workspace.team.bot_user_id
-    _refuse_im(channel)
-    if who not in channel.members:
-        workspace.join(channel, who, inviter=next(iter(channel.members), workspace.team.installer_id))
+def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> ActionResult:
+    workspace, user_id = slack.workspace, user or slack.workspace.team.bot_user_id
+    _check_not_im(channel)
+    if user_id not in channel.members:
+        workspace.join(channel, user_id, inviter=next(iter(channel.members), workspace.team.installer_id))
     return {"channel_id": channel.id}
 
 
-def _kick(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
+def _kick(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> ActionResult:
     slack.workspace.leave(channel, user or slack.workspace.team.bot_user_id)
     return {"channel_id": channel.id}
 
 
-def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) -> Done:
-    _refuse_im(channel)
+def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) -> ActionResult:
+    _check_not_im(channel)
     slack.workspace.archive(channel, slack.workspace.team.installer_id, archived=archived)
     return {"channel_id": channel.id}
 
 
-def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> Done:
-    _refuse_im(channel)
-    if not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
+def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> ActionResult:
+    _check_not_im(channel)
+    if not 0 < len(name) <= MAX_NAME_LENGTH or name != name.lower() or set(name) & set(" ."):
         raise ValueError(f"{channel.id} cannot be named {name!r}")
     slack.workspace.rename(channel, name, slack.workspace.team.installer_id)
     return {"channel_id": channel.id}
 
 
-def _create(slack: "ChatEmulator", name: str, *, is_private: bool = False) -> Done:
+def _create(slack: "ChatEmulator", name: str, *, is_private: bool = False) -> ActionResult:
     workspace = slack.workspace
     if any(channel.name == name for channel in workspace.channels.values()):
-        raise ValueError(f"name {name!r} is taken")
+        raise ValueError(f"a channel named {name!r} already exists")
     return {"channel_id": workspace.create_channel(name, workspace.team.installer_id, private=is_private).id}
 
 
-def _verify_url(slack: "ChatEmulator") -> Done:
+def _verify_url(slack: "ChatEmulator") -> ActionResult:
     if not slack.context.knobs["events_url"]:
         raise ValueError("the knob events_url is empty")
     return {"challenge": slack.deliverer.verify()}
@@ -138,28 +140,28 @@ def _open(slack: "ChatEmulator", value: Any) -> Channel:
 
 def _subtype(_: Any, value: Any) -> str:
     if value not in SUBTYPES:
-        raise ValueError(f"is no {value!r} that people write")
+        raise ValueError(f"must be one of {', '.join(SUBTYPES)}, not {value!r}")
     return str(value)
 
 
 def _emoji(slack: "ChatEmulator", value: Any) -> str:
-    return require(emoji.canonical_name(text(slack, value)), ValueError(f"is no emoji {value!r}"))
+    return require(emoji.canonical_name(text(slack, value)), ValueError(f"is not a known emoji: {value!r}"))
 
 
 def _user(slack: "ChatEmulator", value: Any) -> str:
     if value not in slack.workspace.users:
-        raise ValueError(f"is no user {value!r}")
+        raise ValueError(f"is not a known user: {value!r}")
     return str(value)
 
 
-def _refuse_im(channel: Channel) -> None:
+def _check_not_im(channel: Channel) -> None:
     if channel.type == "im":
-        raise ValueError(f"{channel.id} is between two people, and stays as it is")
+        raise ValueError(f"{channel.id} is a direct conversation, which cannot be changed")
 
 
 def _message(channel: Channel, ts: str) -> Message:
     if ts not in channel.messages:
-        raise ValueError(f"no message {ts!r} in {channel.id}")
+        raise ValueError(f"message {ts!r} does not exist in {channel.id}")
     return channel.messages[ts]
 
 
@@ -179,64 +181,63 @@ def _thread(channel: Channel, ts: str | None) -> str | None:
         return None
     root = channel.find_thread_parent(ts) if TS.fullmatch(ts) else None
     if root is None:
-        raise ValueError(f"no message {ts!r} in {channel.id} to reply to")
+        raise ValueError(f"message {ts!r} does not exist in {channel.id}, so it cannot be replied to")
     return root.ts
 
 
 CHANNEL = Field("channel_id", "the channel", lookup_in(lambda slack: slack.workspace.channels))
 OPEN = Field("channel_id", "the channel", _open)
 MESSAGE = (OPEN, Field("ts", "the message", text))
-BY = optional("user", "who does it; otherwise the first person in the channel", _user)
-WHO = optional("user", "who; otherwise the bot", _user)
+BY = optional("user", "the user who acts; default: the first person in the channel", _user)
+WHO = optional("user", "the user; default: the bot", _user)
 NAME = Field("name", "the new name", text)
 
-ACTS: UserActions = {
+USER_ACTIONS: UserActions = {
     "message": UserAction(
         _post,
-        "Posts a message as a person.",
+        "Posts a message as a user.",
         (
             OPEN,
-            Field("text", "what is written", text),
+            Field("text", "the text of the message", text),
             BY,
-            optional("thread_ts", "the message that it replies to", text),
+            optional("thread_ts", "the parent message of the reply", text),
             optional("subtype", f"one of {', '.join(SUBTYPES)}", _subtype),
-            optional("escape", "false takes the text as it is on the wire", flag),
+            optional("escape", "false posts the text unescaped, as the API returns it", flag),
         ),
         "`ts`, `channel_id`",
     ),
     "edit": UserAction(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
-    "unfurl": UserAction(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, "`ts`"),
+    "unfurl": UserAction(_unfurl, "Adds a link preview, as Slack does automatically.", MESSAGE, "`ts`"),
     "delete": UserAction(_delete, "Deletes a message.", MESSAGE, "`ts`"),
     "react": UserAction(
         _react, "Reacts to a message.", (*MESSAGE, Field("name", "an emoji without colons", _emoji), BY), "`ts`"
     ),
     "share_file": UserAction(
         _share_file,
-        "Shares a file as a person.",
+        "Shares a file as a user.",
         (
             OPEN,
-            NAME.with_description("its name, of which the end is its type"),
-            optional("content", "the text in it", text),
-            optional("text", "what is written with it", text),
+            NAME.with_description("the file name; its extension is the file type"),
+            optional("content", "the text content of the file", text),
+            optional("text", "the text of the message", text),
             BY,
         ),
         "`ts`, `file_id`",
     ),
-    "invite": UserAction(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
-    "kick": UserAction(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
+    "invite": UserAction(_invite, "Adds a user to a channel.", (OPEN, WHO), "`channel_id`"),
+    "kick": UserAction(_kick, "Removes a user from a channel.", (CHANNEL, WHO), "`channel_id`"),
     "archive": UserAction(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
-    "unarchive": UserAction(
-        partial(_archive, archived=False), "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"
-    ),
+    "unarchive": UserAction(partial(_archive, archived=False), "Unarchives a channel.", (CHANNEL,), "`channel_id`"),
     "rename": UserAction(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
     "create": UserAction(
         _create,
-        "Makes a channel with one person in it.",
-        (NAME.with_description("its name"), optional("is_private", "true for a private one", flag)),
+        "Creates a channel with one member.",
+        (
+            NAME.with_description("the name of the channel"),
+            optional("is_private", "true creates a private channel", flag),
+        ),
         "`channel_id`",
     ),
-    "verify_url": UserAction(
-        _verify_url, "Sends the challenge to the address of the knob events_url.", (), "`challenge`"
-    ),
+    "verify_url": UserAction(_verify_url, "Sends the challenge to the URL in the knob events_url.", (), "`challenge`"),
     "deliveries": DELIVERIES,
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workspace_sandbox.chat.data.state import User, Workspace
     from workspace_sandbox.chat.data.uploads import File
 
-SHOWN_REPLIERS = 5
+MAX_REPLIERS = 5
 
 
 # Responses
@@ -237,7 +237,7 @@ def _thread(channel: "Channel", model: "Message") -> dict[str, Any]:
         "thread_ts": model.ts,
         "reply_count": len(replies),
         "reply_users_count": len(repliers),
-        "reply_users": repliers[:SHOWN_REPLIERS],
+        "reply_users": repliers[:MAX_REPLIERS],
         "latest_reply": replies[-1],
         "is_locked": False,
         "subscribed": False,

@@ -56,8 +56,8 @@ class Grants(OAuth):
     shapes: ClassVar = {"code": "eu1-{:u}", "access": "CK{:320b}", "refresh": "eu1-{:u}"}
     code_seconds = 300.0
 
-    def __init__(self, stage: EmulatorContext, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
-        super().__init__(stage, {str(account.portal_id): account for account in accounts})
+    def __init__(self, context: EmulatorContext, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
+        super().__init__(context, {str(account.portal_id): account for account in accounts})
         self.register(SERVICE_KEY, "access", Grant("", accounts[0]))
 
     def authenticate(self, request: web.Request) -> Token:

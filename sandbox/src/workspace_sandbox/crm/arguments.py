@@ -10,8 +10,8 @@ from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 from workspace_sandbox.kit.errors import require
 
-MOST_INPUTS = 100
-MOST_DIGITS = 18
+MAX_INPUTS = 100
+MAX_DIGITS = 18
 
 
 def read_kind(request: web.Request, name: str = "type") -> Kind:
@@ -38,7 +38,7 @@ async def read_object(request: web.Request) -> dict[str, Any]:
     return raw
 
 
-async def read_inputs(request: web.Request, maximum: int = MOST_INPUTS) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def read_inputs(request: web.Request, maximum: int = MAX_INPUTS) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the body of a batch request and its inputs."""
     raw = await read_object(request)
     items = read_list(raw, "inputs")
@@ -80,7 +80,7 @@ def parse_cursor(value: Any) -> int:
 
 def parse_digits(text: str) -> int | None:
     """Return the number that *text* contains as digits, or None."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
 def read_integer(raw: Mapping[str, Any], name: str, otherwise: int, *, least: int | None = None) -> int:

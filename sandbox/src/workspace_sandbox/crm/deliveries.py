@@ -24,8 +24,8 @@ FIRST_SUBSCRIPTION = 4_210_000
 class Deliverer:
     """Sends events to the URL in the app's settings, if there is one."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
         self._count = 0
 
@@ -39,7 +39,7 @@ class Deliverer:
             "eventId": self._count,
             "subscriptionId": FIRST_SUBSCRIPTION + sorted(SUBSCRIBED_TYPES).index(record.kind.singular),
             **about,
-            "occurredAt": int(self._stage.clock.now() * 1000),
+            "occurredAt": int(self._context.clock.now() * 1000),
             "subscriptionType": kind,
             **({} if happened == "associationChange" else {"objectId": record.id}),
             **more,
@@ -56,15 +56,15 @@ class Deliverer:
                 type=kind,
                 url=url,
                 write=write,
-                retry_delays=self._stage.knobs["webhook_retry_seconds"],
-                ack_seconds=self._stage.knobs["webhook_ack_seconds"],
+                retry_delays=self._context.knobs["webhook_retry_seconds"],
+                ack_seconds=self._context.knobs["webhook_ack_seconds"],
             )
         )
 
     def _signed(self, url: str, raw: bytes) -> dict[str, str]:
-        secret: str = self._stage.knobs["client_secret"]
+        secret: str = self._context.knobs["client_secret"]
         # Receivers compare it with their own clock, which testers cannot change.
-        timestamp = str(int(underlying_time(self._stage.clock) * 1000))
+        timestamp = str(int(underlying_time(self._context.clock) * 1000))
         signed = f"POST{url}".encode() + raw + timestamp.encode()
         third = base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
         return {

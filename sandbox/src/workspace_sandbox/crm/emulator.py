@@ -14,7 +14,7 @@ from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import Deliverer
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.throttle import Throttle
-from workspace_sandbox.crm.user_actions import ACTS
+from workspace_sandbox.crm.user_actions import USER_ACTIONS
 from workspace_sandbox.crm.wire import ApiError, error_page
 from workspace_sandbox.kit.arguments import Field, json_object, one_of
 from workspace_sandbox.kit.emulator import Emulator
@@ -58,7 +58,7 @@ class CrmEmulator(Emulator):
         "webhook_retry_seconds": [60, 300, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 25_200],
     }
 
-    user_actions = ACTS
+    user_actions = USER_ACTIONS
     routes = ROUTES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
@@ -108,8 +108,8 @@ class CrmEmulator(Emulator):
         outage = self.context.knobs["outage"]
         # A lock does not affect reads.
         if outage and not (outage == "locked" and _reads(request)):
-            refusal = OUTAGES[outage]()
-            raise refusal
+            error = OUTAGES[outage]()
+            raise error
         token = self.oauth.authenticate(request)
         account, client_id = token.grant.account, token.grant.client_id
         throttle = self._throttles[account.portal_id]

@@ -90,9 +90,9 @@ CONSENT = Page.at("/oauth")
 TOKENS = Page.at(f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1")
 OLD_TOKENS = Page.at("/oauth/v1")
 
-AUDITED = "what it was before is not told"
+AUDITED = "previous values are not returned"
 BEFORE = "before is ignored"
-FILTERED = "filters of properties alone"
+FILTERED = "only property filters are supported"
 PIPELINED = "only deals and tickets have pipelines"
 HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"

@@ -15,10 +15,10 @@ PREFIX = "X-HubSpot-RateLimit"
 class Throttle:
     """Counts the requests of all apps to a portal."""
 
-    def __init__(self, stage: EmulatorContext, zone: timezone) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext, zone: timezone) -> None:
+        self._context = context
         self._zone = zone
-        self._budgets = Budgets(stage)
+        self._budgets = Budgets(context)
         self._day = ""
         self._spent_today = 0
 
@@ -42,10 +42,10 @@ class Throttle:
 
     def _left_today(self) -> int:
         # The day ends at midnight in the account's time zone, not in UTC.
-        day = datetime.fromtimestamp(self._stage.now(), self._zone).date().isoformat()
+        day = datetime.fromtimestamp(self._context.now(), self._zone).date().isoformat()
         if day != self._day:
             self._day, self._spent_today = day, 0
-        return int(self._stage.knobs["daily_limit"]) - self._spent_today
+        return int(self._context.knobs["daily_limit"]) - self._spent_today
 
     def _headers(self, app: str, *, daily: bool) -> dict[str, str]:
         headers = {
@@ -54,6 +54,6 @@ class Throttle:
             f"{PREFIX}-Interval-Milliseconds": str(int(BURST.per_seconds * 1000)),
         }
         if daily:
-            headers[f"{PREFIX}-Daily"] = str(self._stage.knobs["daily_limit"])
+            headers[f"{PREFIX}-Daily"] = str(self._context.knobs["daily_limit"])
             headers[f"{PREFIX}-Daily-Remaining"] = str(max(0, self._left_today()))
         return headers

@@ -24,7 +24,7 @@ from workspace_sandbox.kit.user_actions import (
 if TYPE_CHECKING:
     from workspace_sandbox.crm.emulator import CrmEmulator
 
-Shown = dict[str, Any]
+ActionResult = dict[str, Any]
 
 
 def _create(
@@ -34,7 +34,7 @@ def _create(
     *,
     associations: Any = None,
     app_id: Any = None,
-) -> Shown:
+) -> ActionResult:
     portal = hubspot.portal
     maker = Creator.user(portal.account.user_id) if app_id is None else Creator.application(app_id)
     draft = portal.validate_new(kind, properties, associations, maker)
@@ -42,19 +42,19 @@ def _create(
     return _everything(hubspot, draft.record)
 
 
-def _update(hubspot: "CrmEmulator", kind: Kind, identifier: str, properties: Mapping[str, Any]) -> Shown:
+def _update(hubspot: "CrmEmulator", kind: Kind, identifier: str, properties: Mapping[str, Any]) -> ActionResult:
     draft = hubspot.portal.validate_change(hubspot.portal.find(kind, identifier), properties)
     hubspot.portal.commit(draft, source=PERSON)
     return _everything(hubspot, draft.record)
 
 
-def _archive(hubspot: "CrmEmulator", kind: Kind, identifier: str) -> Shown:
+def _archive(hubspot: "CrmEmulator", kind: Kind, identifier: str) -> ActionResult:
     record = hubspot.portal.find(kind, identifier)
     hubspot.portal.archive(record, source=PERSON)
     return {"id": str(record.id), "archived": True}
 
 
-def _create_pipeline(hubspot: "CrmEmulator", label: str, labels: list[str], *, archived: bool = False) -> Shown:
+def _create_pipeline(hubspot: "CrmEmulator", label: str, labels: list[str], *, archived: bool = False) -> ActionResult:
     pipelines = hubspot.portal.pipelines
     number = 98_112_300 + 10 * len(pipelines)
     stages = tuple(deal_stage(str(number + position), one, "0.5") for position, one in enumerate(labels, 1))
@@ -62,81 +62,84 @@ def _create_pipeline(hubspot: "CrmEmulator", label: str, labels: list[str], *, a
     return pipeline.to_json(len(pipelines) - 1)
 
 
-def _archive_owner(hubspot: "CrmEmulator", owner: Owner) -> Shown:
+def _archive_owner(hubspot: "CrmEmulator", owner: Owner) -> ActionResult:
     hubspot.portal.owners[owner.id] = replace(owner, archived=True)
     return hubspot.portal.owners[owner.id].to_json()
 
 
-def _subscribe(hubspot: "CrmEmulator", url: str) -> Shown:
+def _subscribe(hubspot: "CrmEmulator", url: str) -> ActionResult:
     if url and not url.startswith(("http://", "https://")):
-        raise ValueError("url must be an address, or empty")
+        raise ValueError("url must be an http or https URL, or empty")
     hubspot.hooks_url = url
     return {"url": url}
 
 
-def _everything(hubspot: "CrmEmulator", record: Record) -> Shown:
+def _everything(hubspot: "CrmEmulator", record: Record) -> ActionResult:
     return record.to_json(record.properties, hubspot.portal.account.portal_id)
 
 
 def _kind(_: Any, value: Any) -> Kind:
     kind = KIND_NAMES.get(str(value))
     if kind is None:
-        raise ValueError(f"is no object type {value!r}; there are {', '.join(kind.plural for kind in KINDS)}")
+        raise ValueError(f"must be one of {', '.join(kind.plural for kind in KINDS)}, not {value!r}")
     return kind
 
 
 TYPE = Field("type", f"one of {', '.join(kind.plural for kind in KINDS)}", _kind)
-PROPERTIES = Field("properties", "values by internal name", reader_for(json_object))
-RECORD = Field("id", "the record", lambda _, value: str(value))
-MADE = (
-    optional("associations", "as the vendor takes them with a new record"),
-    optional("app_id", "the application that makes it; otherwise a person does"),
+PROPERTIES = Field("properties", "values by internal property name", reader_for(json_object))
+RECORD = Field("id", "the id of the record", lambda _, value: str(value))
+CREATION_FIELDS = (
+    optional("associations", "associations in the API's format for new records"),
+    optional("app_id", "the app that creates the record; default: a user"),
 )
 OWNER = lookup_in(lambda hubspot: {str(number): owner for number, owner in hubspot.portal.owners.items()})
-SHOWN = "the record in the vendor's shape"
+RECORD_RESULT = "the record in the API's format"
 
 
 def _creates(kind: Kind) -> UserAction:
     do = partial(_call_with_kind, _create, kind)
-    return UserAction(do, f"Makes a {kind.singular}.", (PROPERTIES, *MADE), SHOWN)
+    return UserAction(do, f"Creates a {kind.singular}.", (PROPERTIES, *CREATION_FIELDS), RECORD_RESULT)
 
 
 def _updates(kind: Kind) -> UserAction:
-    identifier = Field(f"{kind.singular}_id", f"the {kind.singular}", RECORD.read)
+    identifier = Field(f"{kind.singular}_id", f"the id of the {kind.singular}", RECORD.read)
     return UserAction(
-        partial(_call_with_kind, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN
+        partial(_call_with_kind, _update, kind), f"Updates a {kind.singular}.", (identifier, PROPERTIES), RECORD_RESULT
     )
 
 
 def _call_with_kind(
-    do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **options: Any
-) -> Shown:
+    do: Callable[..., ActionResult], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **options: Any
+) -> ActionResult:
     return do(hubspot, kind, *needed, **options)
 
 
-ACTS: UserActions = {
-    "create": UserAction(_create, "Makes a record of any type.", (TYPE, PROPERTIES, *MADE), SHOWN),
-    "update": UserAction(_update, "Changes a record of any type.", (TYPE, RECORD, PROPERTIES), SHOWN),
+USER_ACTIONS: UserActions = {
+    "create": UserAction(_create, "Creates a record of any type.", (TYPE, PROPERTIES, *CREATION_FIELDS), RECORD_RESULT),
+    "update": UserAction(_update, "Updates a record of any type.", (TYPE, RECORD, PROPERTIES), RECORD_RESULT),
     **{f"create_{kind.singular}": _creates(kind) for kind in (CONTACTS, COMPANIES, DEALS, NOTES)},
     **{f"update_{kind.singular}": _updates(kind) for kind in (CONTACTS, COMPANIES, DEALS)},
-    "archive": UserAction(_archive, "Puts a record away.", (TYPE, RECORD), "`id`, `archived`"),
+    "archive": UserAction(_archive, "Archives a record.", (TYPE, RECORD), "`id`, `archived`"),
     "create_pipeline": UserAction(
         _create_pipeline,
-        "Makes a pipeline of deals.",
+        "Creates a deal pipeline.",
         (
-            Field("label", "its name", text),
-            Field("stages", "names of its stages, in order", reader_for(texts)),
-            optional("archived", "true for one that is put away"),
+            Field("label", "the name of the pipeline", text),
+            Field("stages", "the names of the stages, in order", reader_for(texts)),
+            optional("archived", "true creates an archived pipeline"),
         ),
-        "the pipeline in the vendor's shape",
+        "the pipeline in the API's format",
     ),
     "archive_owner": UserAction(
-        _archive_owner, "Deactivates a user.", (Field("owner_id", "whom", OWNER),), "the owner in the vendor's shape"
+        _archive_owner,
+        "Deactivates a user.",
+        (Field("owner_id", "the id of the owner", OWNER),),
+        "the owner in the API's format",
     ),
     "subscribe": UserAction(
         _subscribe,
-        "Sends webhooks of records, other than activities, to an address; an empty one ends that.",
-        (Field("url", "the address", text),),
+        "Sends webhooks of records other than activities to a URL. An empty URL stops them.",
+        (Field("url", "the URL, or empty", text),),
         "`url`",
     ),
     "deliveries": DELIVERIES,

@@ -37,9 +37,9 @@ class ApiError(VendorErrorResponse):
         envelope = {"status": "error", "message": self.message, "correlationId": correlation_id}
         return envelope | self.more | {"category": self.category}
 
-    def response(self, stage: EmulatorContext) -> web.Response:
+    def response(self, context: EmulatorContext) -> web.Response:
         """Return the response with the ID of the request."""
-        correlation_id = stage.request_id()
+        correlation_id = context.request_id()
         headers = {"X-HubSpot-Correlation-Id": correlation_id, **self.headers}
         return web.json_response(self.body(correlation_id), status=self.status, headers=headers)
 
@@ -65,7 +65,7 @@ class GrantRejection(ApiError):
 
 
 @dataclass(frozen=True, slots=True)
-class PropertyFault:
+class PropertyViolation:
     """The error of one property value."""
 
     name: str
@@ -83,9 +83,9 @@ def malformed(reason: str) -> ApiError:
     return invalid(f"Invalid input JSON on line 1, column 1: {reason}")
 
 
-def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> ApiError:
+def invalid_properties(violations: Iterable[PropertyViolation], portal_id: int) -> ApiError:
     """Return the error for invalid property values, with the list as JSON in its message."""
-    faults = list(faults)
+    violations = list(violations)
     embedded = [
         {
             "isValid": False,
@@ -95,21 +95,21 @@ def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> ApiEr
             "localizedErrorMessage": violation.message,
             "portalId": portal_id,
         }
-        for violation in faults
+        for violation in violations
     ]
     # JSON inside the text of a JSON response. The list in ``errors`` has less detail, so users parse the text.
     text = json.dumps(embedded, ensure_ascii=False, separators=(",", ":"))
-    return invalid(f"Property values were not valid: {text}", errors=[_detail(violation) for violation in faults])
+    return invalid(f"Property values were not valid: {text}", errors=[_detail(violation) for violation in violations])
 
 
-def invalid_search(*faults: PropertyFault) -> ApiError:
+def invalid_search(*violations: PropertyViolation) -> ApiError:
     """Return the error for a search with unknown properties."""
-    return invalid("There was a problem with the request.", errors=[_detail(violation) for violation in faults])
+    return invalid("There was a problem with the request.", errors=[_detail(violation) for violation in violations])
 
 
-def unknown_property(name: str) -> PropertyFault:
+def unknown_property(name: str) -> PropertyViolation:
     """Return the error for an unknown property."""
-    return PropertyFault(name, "PROPERTY_DOESNT_EXIST", f'Property "{name}" does not exist')
+    return PropertyViolation(name, "PROPERTY_DOESNT_EXIST", f'Property "{name}" does not exist')
 
 
 def missing_properties(label: str, names: Iterable[str]) -> ApiError:
@@ -184,7 +184,7 @@ def too_many(policy: str, limit_name: str, headers: Mapping[str, str]) -> ApiErr
     return ApiError(429, "RATE_LIMITS", message, headers=headers, errorType="RATE_LIMIT", policyName=policy)
 
 
-def _detail(violation: PropertyFault) -> dict[str, Any]:
+def _detail(violation: PropertyViolation) -> dict[str, Any]:
     return {"message": violation.message, "code": violation.code, "context": {"propertyName": [violation.name]}}
 
 

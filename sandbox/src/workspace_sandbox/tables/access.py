@@ -16,9 +16,9 @@ from workspace_sandbox.tables.data.state import Base, User
 from workspace_sandbox.tables.data.workspace import Workspace
 from workspace_sandbox.tables.wire import unauthenticated
 
-TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - opens nothing but the stand-in
+TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - valid only in the emulator
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"
-CLIENT_SECRET = "4be1d7a0956c3f28e1b07d94a6c5f3820e9b1d47c6a8f503"  # noqa: S105 - the same
+CLIENT_SECRET = "4be1d7a0956c3f28e1b07d94a6c5f3820e9b1d47c6a8f503"  # noqa: S105 - valid only in the emulator
 PUBLIC_CLIENT_ID = "e05b8a36-2f7d-4c19-a4d0-61f3c8b7e952"
 """A client without a secret, for apps on people's own machines."""
 

@@ -21,7 +21,7 @@ from workspace_sandbox.tables.deliveries import Action, WebhookSender
 from workspace_sandbox.tables.request import ApiRequest
 from workspace_sandbox.tables.routes import ROUTES, Endpoint
 from workspace_sandbox.tables.throttle import RateLimiter
-from workspace_sandbox.tables.user_actions import ACTS
+from workspace_sandbox.tables.user_actions import USER_ACTIONS
 
 DAY = 86_400
 
@@ -50,7 +50,7 @@ class TablesEmulator(Emulator):
         "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    user_actions = ACTS
+    user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True
     errors = wire

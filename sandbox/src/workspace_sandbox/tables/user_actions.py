@@ -55,7 +55,7 @@ def _add_field(
 
 
 def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, content: str) -> ActionResult:
-    record = require(_table(base, key).records.get(record_id), ValueError(f"no record {record_id!r}"))
+    record = require(_table(base, key).records.get(record_id), ValueError(f"record {record_id!r} does not exist"))
     new_comment = comments.add(
         record, airtable.workspace.new_id("com"), default_data.COLLEAGUE, content, airtable.context.now()
     )
@@ -63,26 +63,26 @@ def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, c
 
 
 def _base(airtable: "TablesEmulator", value: Any) -> Base:
-    return require(airtable.workspace.base(str(value)), ValueError(f"is {value!r}, and there is no such base"))
+    return require(airtable.workspace.base(str(value)), ValueError(f"is not a known base: {value!r}"))
 
 
 def _table(base: Base, key: str) -> Table:
-    return require(find(base.tables, key), ValueError(f"no table {key!r}"))
+    return require(find(base.tables, key), ValueError(f"table {key!r} does not exist"))
 
 
-TABLE = (Field("base_id", "the base", _base), Field("table", "the table, by name or id", text))
-RECORD = (*TABLE, Field("record_id", "the record", text))
-FIELDS = Field("fields", "values by name of the field", reader_for(json_object))
+TABLE = (Field("base_id", "the id of the base", _base), Field("table", "the table, by name or id", text))
+RECORD = (*TABLE, Field("record_id", "the id of the record", text))
+FIELDS = Field("fields", "values by field name", reader_for(json_object))
 NAME = Field("name", "the new name", text)
-SHOWN = "the record in the vendor's shape"
+RECORD_RESULT = "the record in the API's format"
 
-ACTS: UserActions = {
-    "create_record": UserAction(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
-    "update_record": UserAction(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
-    "delete_record": UserAction(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
+USER_ACTIONS: UserActions = {
+    "create_record": UserAction(_create_record, "Creates a record as a colleague.", (*TABLE, FIELDS), RECORD_RESULT),
+    "update_record": UserAction(_update_record, "Updates a record as a colleague.", (*RECORD, FIELDS), RECORD_RESULT),
+    "delete_record": UserAction(_delete_record, "Deletes a record as a colleague.", RECORD, "`id`, `deleted`"),
     "rename_field": UserAction(
         _rename_field,
-        "Gives a field another name.",
+        "Renames a field.",
         (*TABLE, Field("field", "the field, by name or id", text), NAME),
         "`field_id`, `name`",
     ),
@@ -91,16 +91,16 @@ ACTS: UserActions = {
         "Adds a field to a table.",
         (
             *TABLE,
-            NAME.with_description("its name"),
-            Field("type", "its type", text),
-            optional("options", "what the type needs"),
+            NAME.with_description("the name of the field"),
+            Field("type", "the type of the field", text),
+            optional("options", "the options of the type"),
         ),
-        "the field in the vendor's shape",
+        "the field in the API's format",
     ),
     "comment": UserAction(
         _comment,
-        "A colleague comments on a record.",
-        (*RECORD, Field("text", "the comment", text)),
+        "Adds a comment to a record as a colleague.",
+        (*RECORD, Field("text", "the text of the comment", text)),
         "`comment_id`",
     ),
     "deliveries": DELIVERIES,

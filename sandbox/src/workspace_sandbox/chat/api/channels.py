@@ -9,7 +9,7 @@ from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.wire import SlackError
 
 NAME = re.compile(r"[\w-]+")
-MOST_IN_NAME, MOST_IN_TOPIC, MOST_INVITED = 80, 250, 1000
+MAX_NAME_LENGTH, MAX_TOPIC_LENGTH, MAX_INVITED = 80, 250, 1000
 
 
 def create(request: ApiRequest) -> dict[str, Any]:
@@ -26,10 +26,10 @@ def invite(request: ApiRequest) -> dict[str, Any]:
     channel, users = _own(request), request.arguments.words("users")
     if not users:
         raise SlackError("no_user")
-    if len(users) > MOST_INVITED:
+    if len(users) > MAX_INVITED:
         raise SlackError("too_many_users")
     for user in users:
-        _refuse_guest(request, channel, user)
+        _check_invitable(request, channel, user)
     for user in users:
         request.workspace.join(channel, user, inviter=request.workspace.team.bot_user_id)
     return _describe(request, channel)
@@ -87,7 +87,7 @@ def require_write(request: ApiRequest, channel: Channel) -> None:
 
 def _noted(request: ApiRequest, what: Literal["topic", "purpose"]) -> dict[str, Any]:
     channel, value = _own(request), request.arguments.optional(what) or ""
-    if len(value) > MOST_IN_TOPIC:
+    if len(value) > MAX_TOPIC_LENGTH:
         raise SlackError("too_long")
     request.workspace.set_note(channel, what, value, request.workspace.team.bot_user_id)
     return _describe(request, channel)
@@ -97,7 +97,7 @@ def _name(request: ApiRequest, renamed: Channel | None = None) -> str:
     name = (request.arguments.optional("name") or "").strip()
     if not name:
         raise SlackError("invalid_name_required")
-    if len(name) > MOST_IN_NAME:
+    if len(name) > MAX_NAME_LENGTH:
         raise SlackError("invalid_name_maxlength")
     if not NAME.fullmatch(name) or name != name.lower():
         raise SlackError("invalid_name_specials")
@@ -122,7 +122,7 @@ def _own(request: ApiRequest) -> Channel:
     return channel
 
 
-def _refuse_guest(request: ApiRequest, channel: Channel, user: str) -> None:
+def _check_invitable(request: ApiRequest, channel: Channel, user: str) -> None:
     if user not in request.workspace.users:
         raise SlackError("user_not_found")
     if user == request.workspace.team.bot_user_id:

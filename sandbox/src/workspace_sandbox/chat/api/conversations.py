@@ -13,7 +13,7 @@ from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE = 100
 MAX_PAGE_SIZE = 999
-MOST_IN_GROUP = 8
+MAX_GROUP_SIZE = 8
 MICROS = re.compile(r"[0-9]{16}")
 INSTANT = re.compile(r"(\d{1,10})(?:\.(\d{1,6}))?")
 
@@ -63,7 +63,7 @@ def open_im(request: ApiRequest) -> dict[str, Any]:
     users = [_openable(request, user) for user in request.arguments.words("users")]
     if not users:
         raise SlackError("users_list_not_supplied")
-    if len(users) > MOST_IN_GROUP:
+    if len(users) > MAX_GROUP_SIZE:
         raise SlackError("too_many_users")
     request.require("mpim:write" if len(users) > 1 else "im:write")
     channel, opened = request.workspace.direct_with(users)

@@ -16,8 +16,8 @@ from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 from workspace_sandbox.kit.auth.oauth import read_bearer_token
 
-MOST_CHANNELS = 100
-MOST_IN_PAGE = 1000
+MAX_CHANNELS = 100
+MAX_PAGE_SIZE = 1000
 KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
 
 
@@ -83,7 +83,7 @@ def _announced_files(request: ApiRequest) -> list[File]:
 
 def _target_channels(request: ApiRequest) -> list[str]:
     channels = [*filter(None, [request.arguments.optional("channel_id")]), *request.arguments.words("channels")]
-    if len(channels) > MOST_CHANNELS:
+    if len(channels) > MAX_CHANNELS:
         raise SlackError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
@@ -109,12 +109,12 @@ def info(request: ApiRequest) -> dict[str, Any]:
 
 def list_all(request: ApiRequest) -> dict[str, Any]:
     """``files.list``: the visible files, newest first, on numbered pages."""
-    is_wanted = _parse_filter(request)
-    matches = [one for one in reversed(request.workspace.files.values()) if is_wanted(one)]
+    is_match = _parse_filter(request)
+    matches = [one for one in reversed(request.workspace.files.values()) if is_match(one)]
     count, page = _number(request, "count", 100), _number(request, "page", 1)
-    shown = [_describe(request, one) for one in matches[(page - 1) * count : page * count]]
+    rows = [_describe(request, one) for one in matches[(page - 1) * count : page * count]]
     paging = {"count": count, "total": len(matches), "page": page, "pages": math.ceil(len(matches) / count)}
-    return {"files": shown, "paging": paging}
+    return {"files": rows, "paging": paging}
 
 
 def delete(request: ApiRequest) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
         raise SlackError("unknown_type")
     since, until = _instant(request, "ts_from", 0.0), _instant(request, "ts_to", math.inf)
 
-    def is_wanted(file: File) -> bool:
+    def is_match(file: File) -> bool:
         kind = {"pdf": "pdfs", "zip": "zips"}.get(file.type, f"{file.mimetype.partition('/')[0]}s")
         return (
             can_see(request.workspace, file)
@@ -193,7 +193,7 @@ def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
             and since <= file.created <= until
         )
 
-    return is_wanted
+    return is_match
 
 
 def _instant(request: ApiRequest, name: str, usual: float) -> float:
@@ -205,4 +205,4 @@ def _instant(request: ApiRequest, name: str, usual: float) -> float:
 
 def _number(request: ApiRequest, name: str, usual: int) -> int:
     value = str(request.arguments.raw(name) or usual)
-    return min(int(value), MOST_IN_PAGE) if value.isdecimal() and int(value) else usual
+    return min(int(value), MAX_PAGE_SIZE) if value.isdecimal() and int(value) else usual

@@ -13,8 +13,8 @@ from workspace_sandbox.kit.errors import require
 POST_LENGTH = 40_000
 UPDATE_LENGTH = 4_000
 SPLIT_LENGTH = 4_000
-MOST_BLOCKS = 50
-MOST_ATTACHMENTS = 100
+MAX_BLOCKS = 50
+MAX_ATTACHMENTS = 100
 METADATA_BYTES = 8_192
 """The maximum size of metadata. Slack documents the error, but not the size."""
 
@@ -98,7 +98,7 @@ def permalink(request: ApiRequest, channel: Channel, message: Message) -> str:
 
 def escape(text: str) -> str:
     """Escape the special characters in *text*, except in Slack's own markup."""
-    return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
+    return MARKUP.sub(lambda match: match[1] or ENTITIES[match[0]], text)
 
 
 def destination(request: ApiRequest, named: str) -> Channel:
@@ -124,7 +124,7 @@ def destination(request: ApiRequest, named: str) -> Channel:
     return channel
 
 
-def _own(request: ApiRequest, refusal: str) -> tuple[Channel, Message]:
+def _own(request: ApiRequest, error_code: str) -> tuple[Channel, Message]:
     """Return the channel and message of the request, which the bot must have written."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     message = request.workspace.message(channel, request.arguments.text("ts"))
@@ -132,7 +132,7 @@ def _own(request: ApiRequest, refusal: str) -> tuple[Channel, Message]:
         raise SlackError("is_inactive")
     # A bot can edit only its own messages, independent of its scopes.
     if message.bot_id != request.workspace.team.bot_id:
-        raise SlackError(refusal)
+        raise SlackError(error_code)
     return channel, message
 
 
@@ -160,9 +160,9 @@ def _blocks(request: ApiRequest) -> list[Any] | None:
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise SlackError("invalid_blocks_format")
     untyped = (number for number, block in enumerate(blocks) if "type" not in block)
-    faults = [f"missing required field: type [json-pointer:/blocks/{number}/type]" for number in untyped]
-    if faults or len(blocks) > MOST_BLOCKS:
-        messages = faults or [f"no more than {MOST_BLOCKS} items allowed [json-pointer:/blocks]"]
+    violations = [f"missing required field: type [json-pointer:/blocks/{number}/type]" for number in untyped]
+    if violations or len(blocks) > MAX_BLOCKS:
+        messages = violations or [f"no more than {MAX_BLOCKS} items allowed [json-pointer:/blocks]"]
         raise SlackError("invalid_blocks", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
     return blocks
 
@@ -173,7 +173,7 @@ def _attachments(request: ApiRequest) -> list[Any] | None:
         return None
     if not isinstance(attachments, list) or not all(isinstance(attachment, dict) for attachment in attachments):
         raise SlackError("invalid_attachments")
-    if len(attachments) > MOST_ATTACHMENTS:
+    if len(attachments) > MAX_ATTACHMENTS:
         raise SlackError("too_many_attachments")
     return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
 

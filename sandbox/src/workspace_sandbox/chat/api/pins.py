@@ -9,7 +9,7 @@ from workspace_sandbox.chat.data.channel import Channel, Message, Pin
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.wire import SlackError
 
-MOST_PINS = 100
+MAX_PINS = 100
 
 
 def add(request: ApiRequest) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def add(request: ApiRequest) -> dict[str, Any]:
     channel, message = item(request)
     if message.ts in channel.pins:
         raise SlackError("already_pinned")
-    if len(channel.pins) >= MOST_PINS:
+    if len(channel.pins) >= MAX_PINS:
         raise SlackError("not_pinnable")
     channel.pins[message.ts] = Pin(int(request.workspace.now()), request.workspace.team.bot_user_id)
     _emit(request, "pin_added", channel, message)

@@ -11,12 +11,12 @@ from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.errors import require
 
-MOST_EMOJI = 50
+MAX_EMOJI = 50
 """Maximum number of distinct emoji on a message."""
 
-USUAL_PAGE, MOST = 100, 1000
+USUAL_PAGE, MAX_PAGE_SIZE = 100, 1000
 
-MOST_REACTIONS = 23
+MAX_REACTIONS = 23
 """Maximum number of distinct emoji of a user on a message."""
 
 
@@ -31,9 +31,9 @@ def add(request: ApiRequest) -> dict[str, Any]:
     if bot in users:
         # Counted per user: the same emoji of another user is not a duplicate.
         raise SlackError("already_reacted")
-    if not users and len(message.reactions) >= MOST_EMOJI:
+    if not users and len(message.reactions) >= MAX_EMOJI:
         raise SlackError("too_many_emoji")
-    if sum(bot in others for others in message.reactions.values()) >= MOST_REACTIONS:
+    if sum(bot in others for others in message.reactions.values()) >= MAX_REACTIONS:
         raise SlackError("too_many_reactions")
     request.workspace.react(channel, message, name, bot)
     return {}
@@ -61,7 +61,7 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
     if user not in request.workspace.users:
         raise SlackError("user_not_found")
     items = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(request, user)}
-    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     page, following = paging.paginate(items, "next_item", request.arguments.optional("cursor"), limit)
     return {"items": [_describe(request, *one) for one in page]} | following
 
@@ -79,8 +79,8 @@ def _reacted_to(request: ApiRequest, user: str) -> Iterator[tuple[Channel, Messa
 
 
 def _describe(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
-    return {"type": "message", "channel": channel.id, "message": shown}
+    described = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
+    return {"type": "message", "channel": channel.id, "message": described}
 
 
 def item(request: ApiRequest) -> tuple[Channel, Message]:

@@ -14,7 +14,7 @@ LAST_SECONDS = 60
 """Seconds before it is posted in which a scheduled message cannot be deleted."""
 
 USUAL_PAGE = 100
-MOST = 1000
+MAX_PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
         raise SlackError("invalid_channel")
     soonest = sorted(request.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
     waiting = {one.id: one for one in soonest if one.channel_id == (channel_id or one.channel_id)}
-    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     page, following = paging.paginate(waiting, "next_ts", request.arguments.optional("cursor"), limit)
     return {"scheduled_messages": [_describe(one) for one in page]} | following
 

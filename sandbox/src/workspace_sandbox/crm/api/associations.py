@@ -21,8 +21,8 @@ from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, invalid_associations, malformed, page_response
 
 LARGEST_PAGE = 500
-MOST_READ = 1_000
-MOST_WRITTEN = 2_000
+MAX_READ = 1_000
+MAX_WRITTEN = 2_000
 
 
 async def associate_default(portal: Portal, request: web.Request) -> web.Response:
@@ -70,7 +70,7 @@ async def list_associations(portal: Portal, request: web.Request) -> web.Respons
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     """Return the associations of many records. Records without associations are listed as errors."""
     kind, target = read_kind(request), read_kind(request, "to_type")
-    _, items = await read_inputs(request, MOST_READ)
+    _, items = await read_inputs(request, MAX_READ)
     results: list[dict[str, Any]] = []
     errors: list[ApiError] = []
     for one in items:
@@ -82,13 +82,13 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
             results.append({"from": {"id": identifier}, "to": rows, **paging})
         else:
             # The absence of associations is reported as an error of that input.
-            errors.append(_none_found(kind, target, identifier))
+            errors.append(_no_associations(kind, target, identifier))
     return batch_response(portal.now, results, errors)
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     """Associate pairs of records with the types in each input."""
-    _, items = await read_inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MAX_WRITTEN)
     labelled = _labelled_pairs(portal, request, items)
     for source, target, kinds in labelled:
         for kind in kinds:
@@ -98,7 +98,7 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
 
 async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
     """Associate pairs of records without a label."""
-    _, items = await read_inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MAX_WRITTEN)
     pairs = _pairs(portal, request, items)
     return batch_response(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
 
@@ -106,7 +106,7 @@ async def batch_associate_default(portal: Portal, request: web.Request) -> web.R
 async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Remove all associations between the records in each input."""
     kind, target = read_kind(request), read_kind(request, "to_type")
-    _, items = await read_inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MAX_WRITTEN)
     for one in items:
         source = portal.find_live(kind, _end(one.get("from")))
         others = [portal.find_live(target, _end(other)) for other in read_list(one, "to")]
@@ -117,7 +117,7 @@ async def batch_archive(portal: Portal, request: web.Request) -> None:
 
 async def batch_archive_labels(portal: Portal, request: web.Request) -> None:
     """Remove the associations of the types in each input."""
-    _, items = await read_inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MAX_WRITTEN)
     for source, target, kinds in _labelled_pairs(portal, request, items):
         for kind in kinds:
             portal.dissociate(source, target, kind)
@@ -193,8 +193,8 @@ def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, A
     """Return both directions of a new unlabelled association."""
     if portal.edges.types.unlabelled(source.kind.plural, target.kind.plural) is None:
         raise _no_type("default", source.kind, target.kind)
-    there = portal.associate(source, target)
-    return [_direction(source, target, there), _direction(target, source, portal.edges.types.inverse(there))]
+    forward = portal.associate(source, target)
+    return [_direction(source, target, forward), _direction(target, source, portal.edges.types.inverse(forward))]
 
 
 def _direction(source: Record, target: Record, kind: AssociationType) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _rows(
     return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
 
 
-def _none_found(source: Kind, target: Kind, identifier: str) -> ApiError:
+def _no_associations(source: Kind, target: Kind, identifier: str) -> ApiError:
     return ApiError(
         404,
         "OBJECT_NOT_FOUND",

@@ -35,10 +35,12 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
     if any(label == kind.label or name == kind.name for kind in portal.edges.types.between(source, target)):
         raise ApiError(400, "VALIDATION_ERROR", f"A label '{label}' already exists")
     number = FIRST_CUSTOM_TYPE_ID + len(portal.edges.types.list_all())
-    there, back = pair(number, number + 1, source, target, name, f"{name}_inverse", label=label, category=USER_DEFINED)
-    back = replace(back, label=back_label)
-    portal.edges.types.add(there, back)
-    return web.json_response({"results": [there.labelled, back.labelled]})
+    forward, inverse = pair(
+        number, number + 1, source, target, name, f"{name}_inverse", label=label, category=USER_DEFINED
+    )
+    inverse = replace(inverse, label=back_label)
+    portal.edges.types.add(forward, inverse)
+    return web.json_response({"results": [forward.labelled, inverse.labelled]})
 
 
 async def update_label(portal: Portal, request: web.Request) -> None:
@@ -49,17 +51,17 @@ async def update_label(portal: Portal, request: web.Request) -> None:
     label = _own(portal, request, raw.get("associationTypeId"))
     portal.edges.relabel(label, replace(label, label=raw["label"]))
     if isinstance(raw.get("inverseLabel"), str):
-        back = portal.edges.types.inverse(label)
-        portal.edges.relabel(back, replace(back, label=raw["inverseLabel"]))
+        inverse = portal.edges.types.inverse(label)
+        portal.edges.relabel(inverse, replace(inverse, label=raw["inverseLabel"]))
 
 
 async def delete_label(portal: Portal, request: web.Request) -> None:
     """Delete a label, and remove it from all associations."""
     label = _own(portal, request, request.match_info["type_id"])
-    back = portal.edges.types.inverse(label)
-    for kind in (label, back):
+    inverse = portal.edges.types.inverse(label)
+    for kind in (label, inverse):
         portal.edges.remove_all_of_type(kind)
-    portal.edges.types.remove(label, back)
+    portal.edges.types.remove(label, inverse)
 
 
 def _own(portal: Portal, request: web.Request, number: Any) -> AssociationType:

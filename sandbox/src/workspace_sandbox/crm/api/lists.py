@@ -12,7 +12,7 @@ from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 
 FIRST_ID = 1
-USUAL_COUNT, MOST = 20, 500
+USUAL_COUNT, MAX_PAGE_SIZE = 20, 500
 
 
 async def create_list(portal: Portal, request: web.Request) -> web.Response:
@@ -29,7 +29,7 @@ async def create_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"processingType must be one of: [{', '.join(PROCESSING)}], received {processing}")
     if (branch is None) == (processing == "DYNAMIC") or (branch is not None and processing == "MANUAL"):
         raise invalid(f"A list of the type {processing} cannot have such a filterBranch")
-    _refuse_taken(portal, kind.type_id, raw["name"])
+    _check_name_unused(portal, kind.type_id, raw["name"])
     number = max(portal.lists, default=FIRST_ID - 1) + 1
     created = ObjectList(number, raw["name"], kind, processing, branch, portal.account.user_id, portal.now, portal.now)
     if branch is not None:
@@ -77,7 +77,10 @@ async def search_lists(portal: Portal, request: web.Request) -> web.Response:
         and (not processing or one.processing in processing)
         and kind in {None, one.kind}
     ]
-    offset, count = read_integer(raw, "offset", 0, least=0), min(read_integer(raw, "count", USUAL_COUNT, least=0), MOST)
+    offset, count = (
+        read_integer(raw, "offset", 0, least=0),
+        min(read_integer(raw, "count", USUAL_COUNT, least=0), MAX_PAGE_SIZE),
+    )
     page = matches[offset : offset + count]
     end = offset + len(page)
     response = {"offset": end, "hasMore": end < len(matches), "total": len(matches)}
@@ -89,7 +92,7 @@ async def rename_list(portal: Portal, request: web.Request) -> web.Response:
     match, name = find(portal, request), request.query.get("listName", "")
     if not name:
         raise invalid("listName is required")
-    _refuse_taken(portal, match.kind.type_id, name)
+    _check_name_unused(portal, match.kind.type_id, name)
     match.name, match.updated, match.version = name, portal.now, match.version + 1
     return web.json_response(
         {"updatedList": _describe(portal, match, with_filters=read_flag(request, "includeFilters"))}
@@ -132,7 +135,7 @@ def missing_list(named: str) -> ApiError:
     return ApiError(404, "OBJECT_NOT_FOUND", f"List does not exist with ID {named}.")
 
 
-def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:
+def _check_name_unused(portal: Portal, type_id: str, name: str) -> None:
     taken = ((one.kind.type_id, one.name) for one in portal.lists.values() if one.deleted is None)
     if (type_id, name) in taken:
         raise invalid(f"A list named '{name}' already exists", subCategory="ILS.DUPLICATE_LIST_NAMES")

@@ -23,7 +23,7 @@ from workspace_sandbox.crm.wire import batch_response, invalid, malformed, page_
 from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
-MOST_CHANGED = 100_000
+MAX_CHANGED = 100_000
 
 
 async def list_memberships(portal: Portal, request: web.Request) -> web.Response:
@@ -118,7 +118,7 @@ def _page(request: web.Request, members: dict[int, float], remaining: list[int],
 
 async def _numbers(request: web.Request) -> list[str]:
     raw = await read_body(request)
-    if not isinstance(raw, list) or len(raw) > MOST_CHANGED:
+    if not isinstance(raw, list) or len(raw) > MAX_CHANGED:
         raise malformed("Cannot deserialize value of type `ArrayList`")
     return [str(one) for one in raw]
 

@@ -17,7 +17,7 @@ from workspace_sandbox.crm.arguments import (
     read_object,
 )
 from workspace_sandbox.crm.data import search
-from workspace_sandbox.crm.data.catalogue import MADE_BY
+from workspace_sandbox.crm.data.catalogue import CREATOR_PROPERTIES
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import PendingWrite, Portal
@@ -76,8 +76,8 @@ async def search_records(portal: Portal, request: web.Request) -> web.Response:
     kind = read_kind(request)
     raw = await read_object(request)
     # The limit applies to the complete body, so many requested properties can exceed it too.
-    if len(await request.text()) > search.LONGEST_QUERY:
-        raise invalid(f"The request body must not exceed {search.LONGEST_QUERY} characters.")
+    if len(await request.text()) > search.MAX_QUERY_LENGTH:
+        raise invalid(f"The request body must not exceed {search.MAX_QUERY_LENGTH} characters.")
     cap = portal.knob("search_cap")
     query = search.parse(raw, cap)
     matches = portal.search(kind, query)
@@ -175,7 +175,7 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
 
 def _created_json(portal: Portal, draft: PendingWrite) -> dict[str, Any]:
     """Return the response to a creation, with the sent properties and all defaults that have a value."""
-    defaults = [name for name in (*draft.record.kind.defaults, *MADE_BY) if name in draft.record.properties]
+    defaults = [name for name in (*draft.record.kind.defaults, *CREATOR_PROPERTIES) if name in draft.record.properties]
     return draft.record.to_json((*draft.sent, *defaults), portal.account.portal_id)
 
 

@@ -6,7 +6,7 @@ from workspace_sandbox.crm.arguments import positive_int, read_cursor, read_flag
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.wire import invalid, page_response, resource_not_found
 
-MOST_OWNERS = 500
+MAX_OWNERS = 500
 
 
 async def read_account(portal: Portal, request: web.Request) -> web.Response:
@@ -17,7 +17,7 @@ async def read_account(portal: Portal, request: web.Request) -> web.Response:
 
 async def list_owners(portal: Portal, request: web.Request) -> web.Response:
     """Return active or archived owners in order of their IDs, optionally with one email address."""
-    limit, after = positive_int(request, "limit", 100, MOST_OWNERS), read_cursor(request)
+    limit, after = positive_int(request, "limit", 100, MAX_OWNERS), read_cursor(request)
     email, archived = request.query.get("email", "").lower(), read_flag(request, "archived")
     matches = [
         owner

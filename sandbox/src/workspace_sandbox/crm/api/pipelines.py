@@ -212,7 +212,7 @@ def _next_id(portal: Portal) -> int:
     return FIRST_ID + 200 * len(portal.audits)
 
 
-REFUSE_USED = ("validateReferencesBeforeDelete", "validateDealStageUsagesBeforeDelete")
+USAGE_CHECKS = ("validateReferencesBeforeDelete", "validateDealStageUsagesBeforeDelete")
 
 
 def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stages: Any) -> None:
@@ -221,7 +221,7 @@ def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stag
     Otherwise, records keep their stage.
     """
     kind, gone = read_kind(request), {stage.id for stage in stages}
-    if kind.pipeline_properties is None or not any(read_flag(request, name) for name in REFUSE_USED):
+    if kind.pipeline_properties is None or not any(read_flag(request, name) for name in USAGE_CHECKS):
         return
     if any(
         record.properties.get(kind.pipeline_properties[0]) == pipeline.id

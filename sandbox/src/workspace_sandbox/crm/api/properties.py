@@ -19,7 +19,7 @@ from workspace_sandbox.crm.data.values import timestamp
 from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, malformed
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
-MOST_UNIQUE = 10
+MAX_UNIQUE = 10
 
 
 async def list_properties(portal: Portal, request: web.Request) -> web.Response:
@@ -102,8 +102,10 @@ def _named(
 ) -> tuple[list[Definition], list[str]]:
     names = [str(one.get("name")) for one in items]
     definitions = portal.definitions[kind.plural]
-    there = [name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived]
-    return [definitions[name] for name in there], [name for name in names if name not in there]
+    existing = [
+        name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived
+    ]
+    return [definitions[name] for name in existing], [name for name in names if name not in existing]
 
 
 def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
@@ -142,8 +144,8 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
     if raw["groupName"] not in portal.groups[kind.plural]:
         raise invalid(f"Property group {raw['groupName']} does not exist")
     unique = bool(raw.get("hasUniqueValue"))
-    if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MOST_UNIQUE:
-        raise invalid(f"At most {MOST_UNIQUE} properties of an object type can have unique values")
+    if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MAX_UNIQUE:
+        raise invalid(f"At most {MAX_UNIQUE} properties of an object type can have unique values")
     at = timestamp(portal.now)
     definition = Definition(
         name, str(raw["label"]), str(raw["type"]), built_in=False, unique=unique, created=at, updated=at

@@ -36,7 +36,7 @@ def built_in(kind: Kind) -> Iterator[Definition]:
             yield replace(definition, group=group)
 
 
-MADE_BY = {
+CREATOR_PROPERTIES = {
     "hs_object_source": "Record source",
     "hs_object_source_id": "Record source ID",
     "hs_object_source_label": "Record source label",
@@ -51,7 +51,7 @@ def _stamps(kind: Kind) -> Iterator[Definition]:
     for name, label in ((kind.created, "Create Date"), (kind.modified, "Last Modified Date")):
         yield Definition(name, label, "datetime", group=group, read_only=True)
     yield Definition("hs_object_id", "Record ID", "number", group=group, read_only=True)
-    for name, label in MADE_BY.items():
+    for name, label in CREATOR_PROPERTIES.items():
         yield Definition(name, label, group=group, read_only=True)
 
 
@@ -72,7 +72,7 @@ GROUPS = {
     **standard_properties.GROUPS,
 }
 
-PLACE = (
+LOCATION = (
     *("address=Street Address", "city=City", "state=State/Region", "zip=Postal Code", "country=Country/Region"),
     *("website=Website URL", "phone=Phone Number", "timezone=Time Zone"),
 )
@@ -84,7 +84,7 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
             "string", "firstname=First Name", "lastname=Last Name", "company=Company Name", "jobtitle=Job Title"
         ),
         *definitions_for(
-            "string", *PLACE, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"
+            "string", *LOCATION, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"
         ),
         *definitions_for(
             "string", "hs_additional_emails=Additional email addresses", "industry=Industry", "degree=Degree"
@@ -113,7 +113,7 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
         ),
     ),
     "companies": (
-        *definitions_for("string", "name=Company name", "domain=Company Domain Name", *PLACE, "about_us=About Us"),
+        *definitions_for("string", "name=Company name", "domain=Company Domain Name", *LOCATION, "about_us=About Us"),
         *definitions_for("string", "description=Description", field_type="textarea"),
         *definitions_for("string", "linkedin_company_page=LinkedIn Company Page", "twitterhandle=Twitter Handle"),
         *definitions_for("string", "hs_additional_domains=Additional Domains", "founded_year=Year Founded"),

@@ -42,10 +42,12 @@ class AssociationType:
         return {"category": self.category, "typeId": self.type_id, "label": self.label}
 
 
-def pair(there: int, back: int, source: str, target: str, *names: str, **more: Any) -> Iterator[AssociationType]:
+def pair(
+    forward_id: int, inverse_id: int, source: str, target: str, *names: str, **more: Any
+) -> Iterator[AssociationType]:
     """Return both directions of a relation."""
-    yield AssociationType(there, source, target, back, names[0], **more)
-    yield AssociationType(back, target, source, there, names[1], **more)
+    yield AssociationType(forward_id, source, target, inverse_id, names[0], **more)
+    yield AssociationType(inverse_id, target, source, forward_id, names[1], **more)
 
 
 def _of_activity(singular: str, *numbers: int) -> Iterator[AssociationType]:
@@ -139,14 +141,14 @@ class AssociationTypes:
 
     def in_order(self, kinds: set[AssociationType]) -> list[AssociationType]:
         """Return the types in the vendor's order."""
-        return sorted(kinds, key=self._places.__getitem__)
+        return sorted(kinds, key=self._positions.__getitem__)
 
     def _arrange(self) -> None:
         every = self.list_all()
         self._named = {(kind.source, kind.target, kind.category, kind.type_id): kind for kind in every}
         self._plain = {(kind.source, kind.target): kind for kind in reversed(every)}
         self._primary = {(kind.source, kind.target): kind for kind in every if kind.primary}
-        self._places = {kind: place for place, kind in enumerate(every)}
+        self._positions = {kind: position for position, kind in enumerate(every)}
 
 
 class Associations:
@@ -223,12 +225,12 @@ class Associations:
         return require(self.types.unlabelled(source, target), KeyError(source, target))
 
     def _add(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        told_back = self.types.inverse(kind)
-        for near, exclusive in ((source, kind), (target, told_back)):
+        inverse = self.types.inverse(kind)
+        for near, exclusive in ((source, kind), (target, inverse)):
             if exclusive.primary:
                 self._displace(near, exclusive)
         self._edges[source].setdefault(target, set()).add(kind)
-        self._edges[target].setdefault(source, set()).add(told_back)
+        self._edges[target].setdefault(source, set()).add(inverse)
 
     def _choose_primary(self, source: Reference, target: Reference) -> None:
         for near, far in ((source, target), (target, source)):

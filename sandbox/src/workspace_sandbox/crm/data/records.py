@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.crm.data.catalogue import MADE_BY
+from workspace_sandbox.crm.data.catalogue import CREATOR_PROPERTIES
 from workspace_sandbox.crm.data.object_types import Kind
 from workspace_sandbox.crm.data.values import timestamp
 
@@ -33,7 +33,9 @@ class Creator:
     @property
     def properties(self) -> dict[str, str]:
         """Return the properties of a record that name its creator."""
-        return dict(zip(MADE_BY, (self.source, self.id, self.source, self.user_id, self.user_id), strict=True))
+        return dict(
+            zip(CREATOR_PROPERTIES, (self.source, self.id, self.source, self.user_id, self.user_id), strict=True)
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from workspace_sandbox.crm.data.values import (
     to_text,
 )
 from workspace_sandbox.crm.wire import (
-    PropertyFault,
+    PropertyViolation,
     invalid_properties,
     malformed,
     missing_properties,
@@ -68,17 +68,17 @@ class Rules:
             raise malformed('Some required fields were not set: ["properties"]')
         definitions = self._portal.live_definitions(kind)
         values: dict[str, str] = {}
-        faults: list[PropertyFault] = []
+        violations: list[PropertyViolation] = []
         for name, value in properties.items():
             try:
                 values[name] = self._value(definitions.get(name), name, value, record)
             except InvalidValue as error:
-                faults.append(PropertyFault(name, error.code, error.message))
+                violations.append(PropertyViolation(name, error.code, error.message))
             except TypeError:
                 raise malformed(f"Cannot deserialize value of type `String` (property {name})") from None
-        faults = faults or self._combined_violations(kind, values, record)
-        if faults:
-            raise invalid_properties(faults, self._portal.account.portal_id)
+        violations = violations or self._combined_violations(kind, values, record)
+        if violations:
+            raise invalid_properties(violations, self._portal.account.portal_id)
         return values
 
     def require(self, kind: Kind, values: Mapping[str, str]) -> None:
@@ -122,29 +122,33 @@ class Rules:
             return [str(owner) for owner in self._portal.owners]
         return [option.value for option in self._portal.options(definition)]
 
-    def _combined_violations(self, kind: Kind, values: dict[str, str], record: Record | None) -> list[PropertyFault]:
+    def _combined_violations(
+        self, kind: Kind, values: dict[str, str], record: Record | None
+    ) -> list[PropertyViolation]:
         """Return violations that involve several values. Drops a backward lifecycle stage if the knob allows that."""
         before = record.properties if record else {}
-        faults = []
+        violations = []
         if moves_backward(before.get("lifecyclestage"), values.get("lifecyclestage")):
             stage = values.pop("lifecyclestage")
             # It is documented that the stage only moves forward, but not whether a backward move is rejected or
             # ignored.
             if self._portal.knob("backward_lifecycle") == "refuse":
-                faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
+                violations.append(
+                    PropertyViolation("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward")
+                )
         if kind.pipeline_properties:
             if record is None and not values.get(kind.pipeline_properties[0]):
                 values[kind.pipeline_properties[0]] = kind.first_pipeline
-            faults += self._stage_violations(kind.pipeline_properties, {**before, **values})
-        return faults
+            violations += self._stage_violations(kind.pipeline_properties, {**before, **values})
+        return violations
 
-    def _stage_violations(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyFault]:
+    def _stage_violations(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyViolation]:
         stage, pipeline = values.get(way[1]), self._portal.pipelines.get(values.get(way[0], ""))
         if not stage or pipeline is None or pipeline.find_stage(stage):
             return []
         allowed = ", ".join(stage.id for stage in pipeline.stages)
         message = f"{stage} was not one of the allowed options: [{allowed}]"
-        return [PropertyFault(way[1], "INVALID_OPTION", message)]
+        return [PropertyViolation(way[1], "INVALID_OPTION", message)]
 
 
 def moves_backward(before: str | None, after: str | None) -> bool:

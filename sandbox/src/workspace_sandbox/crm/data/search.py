@@ -11,16 +11,16 @@ from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.data.definitions import Definition
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.values import milliseconds
-from workspace_sandbox.crm.wire import PropertyFault, invalid, invalid_search, malformed, unknown_property
+from workspace_sandbox.crm.wire import PropertyViolation, invalid, invalid_search, malformed, unknown_property
 from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.errors import require
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200
-LONGEST_QUERY = 3_000
-MOST_GROUPS = 5
-MOST_FILTERS_A_GROUP = 6
-MOST_FILTERS = 18
+MAX_QUERY_LENGTH = 3_000
+MAX_GROUPS = 5
+MAX_FILTERS_PER_GROUP = 6
+MAX_FILTERS = 18
 ASSOCIATED = "associations."
 WORDS = re.compile(r"\w+")
 
@@ -157,7 +157,7 @@ def _key(definitions: Mapping[str, Definition], name: str) -> Key:
         try:
             return KEYS.get(definition.type, str.lower)(text)
         except ValueError:
-            error = PropertyFault(name, "INVALID_LONG", f"{text} was not a valid long.")
+            error = PropertyViolation(name, "INVALID_LONG", f"{text} was not a valid long.")
             raise invalid_search(error) from None
 
     return key
@@ -249,8 +249,8 @@ def _matches(words: set[str], pattern: str) -> bool:
 def _has_words(record: Record, words: tuple[str, ...], searched: tuple[str, ...]) -> bool:
     if not words:
         return True
-    there = {token for name in searched for token in tokens(record.properties.get(name) or "")}
-    return all(any(token.startswith(word) for token in there) for word in words)
+    present = {token for name in searched for token in tokens(record.properties.get(name) or "")}
+    return all(any(token.startswith(word) for token in present) for word in words)
 
 
 def _needed(condition: Filter, value: str | None) -> str:
@@ -280,12 +280,12 @@ def _text(value: Any) -> str | None:
 
 
 def _count(groups: tuple[tuple[Filter, ...], ...]) -> None:
-    if len(groups) > MOST_GROUPS:
-        raise invalid(f"a maximum of {MOST_GROUPS} filterGroups can be included, received {len(groups)}")
-    if any(len(group) > MOST_FILTERS_A_GROUP for group in groups):
-        raise invalid(f"a maximum of {MOST_FILTERS_A_GROUP} filters can be included in each filterGroup")
-    if sum(len(group) for group in groups) > MOST_FILTERS:
-        raise invalid(f"a maximum of {MOST_FILTERS} filters can be included in total")
+    if len(groups) > MAX_GROUPS:
+        raise invalid(f"a maximum of {MAX_GROUPS} filterGroups can be included, received {len(groups)}")
+    if any(len(group) > MAX_FILTERS_PER_GROUP for group in groups):
+        raise invalid(f"a maximum of {MAX_FILTERS_PER_GROUP} filters can be included in each filterGroup")
+    if sum(len(group) for group in groups) > MAX_FILTERS:
+        raise invalid(f"a maximum of {MAX_FILTERS} filters can be included in total")
 
 
 def _sort(raw: list[Any]) -> tuple[str | None, bool]:

@@ -8,14 +8,14 @@ from workspace_sandbox.kit.data.seed_values import SeedValue
 if TYPE_CHECKING:
     from workspace_sandbox.crm.emulator import CrmEmulator
 
-MADE = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
+CREATION_ORDER = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
 """The order of creation. Companies are first, so that new contacts can be associated with them."""
 
 
 def apply_seed(hubspot: "CrmEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the records in *given*. Returns their identifiers in order."""
-    data.check_object(*MADE)
-    return {kind: [_record(hubspot, kind, one) for one in data.list_items(kind)] for kind in MADE}
+    """Create the records in *seed*. Returns their identifiers in order."""
+    data.check_object(*CREATION_ORDER)
+    return {kind: [_record(hubspot, kind, one) for one in data.list_items(kind)] for kind in CREATION_ORDER}
 
 
 def _record(hubspot: "CrmEmulator", kind: str, entry: SeedValue) -> str:

@@ -77,8 +77,8 @@ def _filter(raw: Any) -> Test:
     if not isinstance(name, str) or not isinstance(operation, Mapping):
         raise invalid("A filter of a property needs property and operation")
     kind, operator = str(operation.get("operationType")), str(operation.get("operator"))
-    if operator in KNOWN:
-        return lambda record: KNOWN[operator](record.properties.get(name))
+    if operator in PRESENCE_TESTS:
+        return lambda record: PRESENCE_TESTS[operator](record.properties.get(name))
     accepts = OPERATORS.get((FAMILIES.get(kind, kind), operator))
     if accepts is None:
         raise invalid(f"operator {operator} is not valid for the operation type {kind}")
@@ -95,7 +95,7 @@ def _filter(raw: Any) -> Test:
     return holds
 
 
-KNOWN: Mapping[str, Callable[[str | None], bool]] = {
+PRESENCE_TESTS: Mapping[str, Callable[[str | None], bool]] = {
     "IS_KNOWN": bool,
     "IS_UNKNOWN": lambda value: not value,
     "IS_NOT_BLANK": bool,
@@ -122,20 +122,20 @@ def _number(value: Any) -> float | None:
 
 
 OPERATORS: Mapping[tuple[str, str], Callable[[str, list[str]], bool]] = {
-    ("TEXT", "IS_EQUAL_TO"): lambda value, wanted: value in wanted,
-    ("TEXT", "IS_NOT_EQUAL_TO"): lambda value, wanted: value not in wanted,
-    ("TEXT", "CONTAINS"): lambda value, wanted: any(one in value for one in wanted),
-    ("TEXT", "DOES_NOT_CONTAIN"): lambda value, wanted: not any(one in value for one in wanted),
-    ("TEXT", "STARTS_WITH"): lambda value, wanted: value.startswith(tuple(wanted)),
-    ("TEXT", "ENDS_WITH"): lambda value, wanted: value.endswith(tuple(wanted)),
-    ("CHOICE", "IS_ANY_OF"): lambda value, wanted: not set(value.split(";")).isdisjoint(wanted),
-    ("CHOICE", "IS_NONE_OF"): lambda value, wanted: set(value.split(";")).isdisjoint(wanted),
-    ("CHOICE", "IS_EXACTLY"): lambda value, wanted: set(value.split(";")) == set(wanted),
-    ("CHOICE", "CONTAINS_ALL"): lambda value, wanted: set(value.split(";")) >= set(wanted),
-    ("NUMBER", "IS_EQUAL_TO"): _numbers(lambda value, wanted: value == wanted),
-    ("NUMBER", "IS_NOT_EQUAL_TO"): _numbers(lambda value, wanted: value != wanted),
-    ("NUMBER", "IS_GREATER_THAN"): _numbers(lambda value, wanted: value > wanted),
-    ("NUMBER", "IS_GREATER_THAN_OR_EQUAL_TO"): _numbers(lambda value, wanted: value >= wanted),
-    ("NUMBER", "IS_LESS_THAN"): _numbers(lambda value, wanted: value < wanted),
-    ("NUMBER", "IS_LESS_THAN_OR_EQUAL_TO"): _numbers(lambda value, wanted: value <= wanted),
+    ("TEXT", "IS_EQUAL_TO"): lambda value, expected: value in expected,
+    ("TEXT", "IS_NOT_EQUAL_TO"): lambda value, expected: value not in expected,
+    ("TEXT", "CONTAINS"): lambda value, expected: any(one in value for one in expected),
+    ("TEXT", "DOES_NOT_CONTAIN"): lambda value, expected: not any(one in value for one in expected),
+    ("TEXT", "STARTS_WITH"): lambda value, expected: value.startswith(tuple(expected)),
+    ("TEXT", "ENDS_WITH"): lambda value, expected: value.endswith(tuple(expected)),
+    ("CHOICE", "IS_ANY_OF"): lambda value, expected: not set(value.split(";")).isdisjoint(expected),
+    ("CHOICE", "IS_NONE_OF"): lambda value, expected: set(value.split(";")).isdisjoint(expected),
+    ("CHOICE", "IS_EXACTLY"): lambda value, expected: set(value.split(";")) == set(expected),
+    ("CHOICE", "CONTAINS_ALL"): lambda value, expected: set(value.split(";")) >= set(expected),
+    ("NUMBER", "IS_EQUAL_TO"): _numbers(lambda value, expected: value == expected),
+    ("NUMBER", "IS_NOT_EQUAL_TO"): _numbers(lambda value, expected: value != expected),
+    ("NUMBER", "IS_GREATER_THAN"): _numbers(lambda value, expected: value > expected),
+    ("NUMBER", "IS_GREATER_THAN_OR_EQUAL_TO"): _numbers(lambda value, expected: value >= expected),
+    ("NUMBER", "IS_LESS_THAN"): _numbers(lambda value, expected: value < expected),
+    ("NUMBER", "IS_LESS_THAN_OR_EQUAL_TO"): _numbers(lambda value, expected: value <= expected),
 }

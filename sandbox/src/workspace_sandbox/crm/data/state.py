@@ -63,8 +63,8 @@ class Emit(Protocol):
 class Portal:
     """A customer's account. Its clock, random generator and knobs are those of the context."""
 
-    def __init__(self, stage: EmulatorContext, account: Account = MAIN) -> None:
-        self.context = stage
+    def __init__(self, context: EmulatorContext, account: Account = MAIN) -> None:
+        self.context = context
         self.account = account
         self.owners: dict[int, Owner] = {}
         self.pipelines: dict[str, Pipeline] = {}
@@ -188,11 +188,11 @@ class Portal:
 
     def commit(self, *drafts: PendingWrite, source: str = APPLICATION) -> None:
         """Write all *drafts*, or none if one has a duplicate unique value. *source* is included in events."""
-        self._refuse_clash(drafts)
+        self._check_unique(drafts)
         for draft in drafts:
             self.store(draft.record)
             self.index.schedule(draft.record, self.now)
-            self._tell(draft, source)
+            self._emit_changes(draft, source)
             for link in draft.links:
                 self.associate(draft.record, self.by_reference(link.target), link.type, source=source)
             if draft.is_new and draft.record.kind is CONTACTS and self.knob("auto_company"):
@@ -232,7 +232,7 @@ class Portal:
                     event = {**type_field, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
                     self.emit(self, "associationChange", one, **event)
 
-    def _tell(self, draft: PendingWrite, source: str) -> None:
+    def _emit_changes(self, draft: PendingWrite, source: str) -> None:
         if draft.is_new:
             self.emit(self, "creation", draft.record, changeSource=source, changeFlag="NEW")
         for name in draft.sent:
@@ -318,7 +318,7 @@ class Portal:
             company = draft.record
         self.associate(contact, company)
 
-    def _refuse_clash(self, drafts: Iterable[PendingWrite]) -> None:
+    def _check_unique(self, drafts: Iterable[PendingWrite]) -> None:
         clash = self.identities.find_conflict(draft.record for draft in drafts)
         if clash is None:
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 from workspace_sandbox.kit.clock import to_datetime
 
-LONGEST_VALUE = 65_536
+MAX_VALUE_LENGTH = 65_536
 MILLISECONDS_A_DAY = 86_400_000
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 EMAIL = re.compile(r"[^@\s,;<>\"]+@[\w-]+(\.[\w-]+)*\.[^\W\d_][\w-]+")
@@ -54,8 +54,8 @@ def to_text(value: Any) -> str:
 
 def normalise(kind: str, text: str) -> str:
     """Return *text* in the stored form of its type. Raises ``InvalidValue`` if it is invalid."""
-    if len(text) > LONGEST_VALUE:
-        raise InvalidValue("INVALID_LENGTH", f"Property value exceeds the maximum of {LONGEST_VALUE} characters.")
+    if len(text) > MAX_VALUE_LENGTH:
+        raise InvalidValue("INVALID_LENGTH", f"Property value exceeds the maximum of {MAX_VALUE_LENGTH} characters.")
     return NORMALISERS[kind](text)
 
 

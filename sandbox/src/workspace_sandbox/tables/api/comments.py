@@ -17,7 +17,7 @@ def list_comments(request: ApiRequest) -> dict[str, Any]:
     """List the comments on a record, newest first."""
     comments = list(reversed(_record(request).comments))
     size, offset = request.query.get("pageSize", str(MAX_PER_PAGE)), request.query.get("offset")
-    if not queries.WHOLE.fullmatch(size) or not 1 <= int(size) <= MAX_PER_PAGE:
+    if not queries.DIGITS.fullmatch(size) or not 1 <= int(size) <= MAX_PER_PAGE:
         raise wire.invalid_request()
     ids = [comment.id for comment in comments]
     if offset and offset not in ids:

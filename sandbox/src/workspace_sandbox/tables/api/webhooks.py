@@ -133,6 +133,6 @@ def _webhook(request: ApiRequest) -> Webhook:
 
 def _positive_int(request: ApiRequest, name: str, default: int) -> int:
     value = request.query.get(name, str(default))
-    if not queries.WHOLE.fullmatch(value) or int(value) < 1:
+    if not queries.DIGITS.fullmatch(value) or int(value) < 1:
         raise wire.invalid_request()
     return int(value)

@@ -7,7 +7,7 @@ from workspace_sandbox.tables.data.data_builder import CHECK, ISO_DATE, Identifi
 from workspace_sandbox.tables.data.state import Base, Record, Table, User, View
 
 ITEMS = ("Laptop", "Beamer", "Stehtisch", "Kaffeemaschine ☕", "Router", "ホワイトボード", "Headset")
-ROOMS = ("Nord", "Süd", "Ost", "West")
+MEETING_ROOMS = ("Nord", "Süd", "Ost", "West")
 HOUR = 3600.0
 INVENTORY = 130
 BOOKINGS = 24
@@ -53,7 +53,9 @@ def _bookings(new_id: Identifiers) -> Table:
         "Day": ("date", {"dateFormat": ISO_DATE}),
         "Guests": ("number", {"precision": 0}),
     }
-    rows = [(ROOMS[number % len(ROOMS)], f"2026-11-{number + 1:02d}", number) for number in range(BOOKINGS)]
+    rows = [
+        (MEETING_ROOMS[number % len(MEETING_ROOMS)], f"2026-11-{number + 1:02d}", number) for number in range(BOOKINGS)
+    ]
     return _table(new_id, 'Bookings? "2026"', columns, rows)
 
 

@@ -15,10 +15,10 @@ from workspace_sandbox.tables.data.values import Reader, stored_value, value_to_
 from workspace_sandbox.tables.formulas.formula import parse
 from workspace_sandbox.tables.formulas.operands import Row
 
-MOST_PER_PAGE = 100
+MAX_PER_PAGE = 100
 MAX_ITERATORS = 1000
 SORT = re.compile(r"sort\[(\d+)\]\[(field|direction)\]")
-WHOLE = re.compile(r"\d{1,9}")
+DIGITS = re.compile(r"\d{1,9}")
 TRUE_WORDS = frozenset({"1", "true"})
 
 
@@ -32,7 +32,7 @@ class ListQuery:
 
     view: str | None = None
     formula: str | None = None
-    page_size: int = MOST_PER_PAGE
+    page_size: int = MAX_PER_PAGE
     max_records: int | None = None
     offset: str | None = None
     by_id: bool = False
@@ -59,7 +59,7 @@ def from_query(query: MultiMapping[str]) -> ListQuery:
     params["sort"] = [sorts[index] for index in sorted(sorts)]
     for name in ("pageSize", "maxRecords"):
         if name in query:
-            params[name] = int(query[name]) if WHOLE.fullmatch(query[name]) else query[name]
+            params[name] = int(query[name]) if DIGITS.fullmatch(query[name]) else query[name]
     params["returnFieldsByFieldId"] = query.get("returnFieldsByFieldId", "").casefold() in TRUE_WORDS
     return from_body(params)
 
@@ -76,15 +76,15 @@ def from_body(params: Mapping[str, Any]) -> ListQuery:
     _check(params.get("cellFormat", "json") in ("json", "string"))
     # The reference requires a zone and a locale for text, because both affect the format.
     _check(not text or (bool(params.get("timeZone")) and bool(params.get("userLocale"))))
-    page_size = _whole(params, "pageSize")
-    _check(page_size is None or page_size <= MOST_PER_PAGE)
+    page_size = _positive_int(params, "pageSize")
+    _check(page_size is None or page_size <= MAX_PER_PAGE)
     return ListQuery(
         fields=tuple(_texts(params.get("fields") or ())),
         sorts=tuple(_sort(sort) for sort in _items(params.get("sort") or ())),
         view=_text(params, "view"),
         formula=_text(params, "filterByFormula"),
-        page_size=page_size or MOST_PER_PAGE,
-        max_records=_whole(params, "maxRecords"),
+        page_size=page_size or MAX_PER_PAGE,
+        max_records=_positive_int(params, "maxRecords"),
         offset=_text(params, "offset"),
         by_id=params.get("returnFieldsByFieldId") is True,
         text=text,
@@ -103,7 +103,7 @@ def _text(params: Mapping[str, Any], name: str) -> str | None:
     return value or None
 
 
-def _whole(params: Mapping[str, Any], name: str) -> int | None:
+def _positive_int(params: Mapping[str, Any], name: str) -> int | None:
     value = params.get(name)
     _check(value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1))
     return value

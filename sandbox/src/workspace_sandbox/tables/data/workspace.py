@@ -167,9 +167,9 @@ class Workspace:
         name = filename or cells.url_filename(url)
         unreachable = cells.url_host(url) in self.context.knobs["unreachable_hosts"]
         now, seconds = self.context.clock.now(), self.context.knobs["fetch_seconds"]
-        asked_at, seconds = (0.0, NEVER_FETCHED) if unreachable else (now, seconds)
+        requested_at, seconds = (0.0, NEVER_FETCHED) if unreachable else (now, seconds)
         size = 1024 + zlib.crc32(url.encode()) % 200_000
-        return Attachment(self.new_id("att"), name, media_type(name), url, size, asked_at, seconds)
+        return Attachment(self.new_id("att"), name, media_type(name), url, size, requested_at, seconds)
 
     def _record(self, user: User) -> Record:
         now = self._current_second()

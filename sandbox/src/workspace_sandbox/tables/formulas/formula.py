@@ -129,10 +129,10 @@ class _Parser:
                 self._expect(",")
             arguments.append(self.expression(depth + 1))
         self.next()
-        minimum, maximum, make = FUNCTIONS.get(name.upper(), (1, 0, None))
-        if make is None or not minimum <= len(arguments) <= maximum:
+        minimum, maximum, create = FUNCTIONS.get(name.upper(), (1, 0, None))
+        if create is None or not minimum <= len(arguments) <= maximum:
             raise syntax_error()
-        return make(arguments)
+        return create(arguments)
 
     def _field(self, name: str) -> Formula:
         field = require(find(self._table.fields, name), invalid_formula(f"Unknown field names: {name.casefold()}"))

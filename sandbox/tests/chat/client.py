@@ -1,4 +1,4 @@
-"""Calls to the chat stand-in, without any library of the vendor's."""
+"""An HTTP client of the Slack emulator."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,8 @@ METHODS = {route.name: route for route in ROUTES if isinstance(route, Method)}
 
 
 @dataclass
-class Chat:
-    """A client with no opinion: forms out, JSON back."""
+class ChatClient:
+    """A client that sends forms and returns parsed JSON."""
 
     sandbox: Sandbox
     token: str
@@ -34,8 +34,8 @@ class Chat:
         verb = options.pop("verb", "POST")
         return self.http.request(verb, f"{self.address}/api/{method}", headers=headers, timeout=10, **options)
 
-    def let_in_by(self, token: str) -> "Chat":
-        return Chat(self.sandbox, token, self.http)
+    def with_token(self, token: str) -> "ChatClient":
+        return ChatClient(self.sandbox, token, self.http)
 
     def __call__(self, method: str, **arguments: Any) -> dict[str, Any]:
         return dict(self.send(method, data=arguments).json())
@@ -43,13 +43,13 @@ class Chat:
     def post(self, text: str, channel: str = GENERAL, **arguments: Any) -> str:
         return str(self("chat.postMessage", channel=channel, text=text, **arguments)["ts"])
 
-    def steer(self, what: str, **body: Any) -> Any:
-        answer = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+    def control(self, what: str, **body: Any) -> Any:
+        response = self.http.post(f"{self.sandbox.address}/_control/chat/{what}", json=body, timeout=60)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
-    def act(self, action: str, **fields: Any) -> dict[str, Any]:
-        return dict(self.steer("act", action=action, **fields))
+    def perform(self, action: str, **fields: Any) -> dict[str, Any]:
+        return dict(self.control("act", action=action, **fields))
 
     def reset(self) -> None:
         self.http.post(f"{self.sandbox.address}/_control/reset", timeout=60)
@@ -57,22 +57,22 @@ class Chat:
     def pages(self, method: str, key: str, **arguments: Any) -> list[list[dict[str, Any]]]:
         pages, cursor = [], ""
         while True:
-            answer = self(method, cursor=cursor, **arguments)
-            pages.append(answer[key])
-            cursor = answer.get("response_metadata", {}).get("next_cursor", "")
+            response = self(method, cursor=cursor, **arguments)
+            pages.append(response[key])
+            cursor = response.get("response_metadata", {}).get("next_cursor", "")
             if not cursor:
                 return pages
 
 
-def consent(chat: Chat, **query: str) -> requests.Response:
-    asked = {
+def consent(chat: ChatClient, **query: str) -> requests.Response:
+    params = {
         "client_id": access.CLIENT_ID,
         "scope": "chat:write,channels:read",
         "redirect_uri": "https://app.example/back?a=1",
         "state": "s t",
     } | query
-    return requests.get(f"{chat.address}/oauth/v2/authorize", params=asked, allow_redirects=False, timeout=60)
+    return requests.get(f"{chat.address}/oauth/v2/authorize", params=params, allow_redirects=False, timeout=60)
 
 
-def code_of(answer: requests.Response) -> str:
-    return parse_qs(urlsplit(answer.headers["Location"]).query)["code"][0]
+def authorization_code(response: requests.Response) -> str:
+    return parse_qs(urlsplit(response.headers["Location"]).query)["code"][0]

@@ -1,4 +1,4 @@
-"""What the pages on fidelity say of findings: the table under "Against the published documents"."""
+"""Explanations of findings: the table "Against the published documents" in FIDELITY.md."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import workspace_sandbox
-from sandbox.tests.documents.checking import Finding
+from sandbox.tests.documents.comparison import Finding
 
 HEADING = "## Against the published documents"
 ROW = re.compile(r"^\| (`[^|]+`) \| (`[^|]+`) \| (`[^|]+`) \| [^|]+ \|$", re.MULTILINE)
@@ -15,25 +15,25 @@ Patterns = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Explanation:
-    """One row: patterns, in which ``*`` stands for anything."""
+    """A row of patterns, in which ``*`` matches anything."""
 
     endpoints: Patterns
-    places: Patterns
+    locations: Patterns
     rules: Patterns
 
     def explains(self, finding: Finding) -> bool:
-        """Whether *finding* is one of those meant."""
-        told = ((self.endpoints, finding.endpoint), (self.places, finding.place), (self.rules, finding.says))
-        return all(any(_matches(pattern, text) for pattern in patterns) for patterns, text in told)
+        """Return True if the row matches *finding*."""
+        columns = ((self.endpoints, finding.endpoint), (self.locations, finding.location), (self.rules, finding.rule))
+        return all(any(_matches(pattern, text) for pattern in patterns) for patterns, text in columns)
 
 
-def page_of(application: str) -> str:
-    """The page on how faithful the stand-in of *application* is."""
+def fidelity_page(application: str) -> str:
+    """Return the text of FIDELITY.md of *application*."""
     return (Path(workspace_sandbox.__file__).parent / application / "FIDELITY.md").read_text(encoding="utf-8")
 
 
 def read(page: str) -> Iterator[Explanation]:
-    """The rows in the text of a *page*."""
+    """Yield the rows of the table in *page*."""
     part = page.partition(HEADING)[2].partition("\n## ")[0]
     for cells in ROW.findall(part):
         yield Explanation(*(tuple(re.findall(r"`([^`]+)`", cell)) for cell in cells))

@@ -1,4 +1,4 @@
-"""The stand-in for Airtable as a test meets it."""
+"""An HTTP client of the Airtable emulator."""
 
 import base64
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ PERSON = {"id": "usrK2fGh9pWn40RtYc", "email": "jose.aran@example.com", "name": 
 
 
 @dataclass
-class Played:
-    """The stand-in as a test meets it: its addresses, its controls and a client with the seeded token."""
+class AirtableClient:
+    """A client with the default token and access to the control routes."""
 
     sandbox: Sandbox
     clock: ManualClock
     session: requests.Session
-    steered: bool = False
+    was_controlled: bool = False
 
     @property
     def emulator(self) -> TablesEmulator:
@@ -40,10 +40,10 @@ class Played:
         return f"/v0/{self.examples['base_id']}/Leads"
 
     def control(self, route: str, **body: Any) -> Any:
-        answer = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        self.steered = True
-        return answer.json()
+        response = requests.post(f"{self.sandbox.address}/_control/{route}", json=body, timeout=60)
+        assert 200 == response.status_code, response.text
+        self.was_controlled = True
+        return response.json()
 
     def has_written(self) -> bool:
         return any(
@@ -51,49 +51,49 @@ class Played:
         )
 
     def count(self) -> int:
-        return len(self.walk(self.leads, **{"fields[]": "Name"}))
+        return len(self.list_all(self.leads, **{"fields[]": "Name"}))
 
     def knobs(self, **knobs: Any) -> None:
         self.control("tables/knobs", **knobs)
 
-    def ask(self, method: str, path: str, host: str = "base", **about: Any) -> requests.Response:
+    def request(self, method: str, path: str, host: str = "base", **options: Any) -> requests.Response:
         address = self.emulator.context.addresses[host] + path
-        return self.session.request(method, address, timeout=5, allow_redirects=False, **about)
+        return self.session.request(method, address, timeout=5, allow_redirects=False, **options)
 
     def get(self, path: str, **params: Any) -> Any:
-        answer = self.ask("GET", path, params=params)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+        response = self.request("GET", path, params=params)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
     def send(self, method: str, path: str, body: Any) -> Any:
-        answer = self.ask(method, path, json=body)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+        response = self.request(method, path, json=body)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
-    def refused(self, method: str, path: str, body: Any = None, **about: Any) -> tuple[int, Any]:
-        answer = self.ask(method, path, json=body, **about)
-        assert answer.status_code >= 400, answer.text
-        error = answer.json()["error"]
-        return answer.status_code, error if isinstance(error, str) else error["type"]
+    def rejection(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
+        response = self.request(method, path, json=body, **options)
+        assert response.status_code >= 400, response.text
+        error = response.json()["error"]
+        return response.status_code, error if isinstance(error, str) else error["type"]
 
     def create(self, **fields: Any) -> dict[str, Any]:
-        made: dict[str, Any] = self.send("POST", self.leads, {"fields": fields})
-        return made
+        record: dict[str, Any] = self.send("POST", self.leads, {"fields": fields})
+        return record
 
     def schema(self, table: str = "Leads") -> dict[str, Any]:
         tables = self.get(f"/v0/meta/bases/{self.examples['base_id']}/tables")["tables"]
-        return next(about for about in tables if about["name"] == table)
+        return next(definition for definition in tables if definition["name"] == table)
 
     def field(self, name: str) -> dict[str, Any]:
         return next(field for field in self.schema()["fields"] if field["name"] == name)
 
-    def walk(self, path: str, **params: Any) -> list[dict[str, Any]]:
+    def list_all(self, path: str, **params: Any) -> list[dict[str, Any]]:
         page = self.get(path, **params)
         if "offset" not in page:
             return list(page["records"])
-        return [*page["records"], *self.walk(path, **params | {"offset": page["offset"]})]
+        return [*page["records"], *self.list_all(path, **params | {"offset": page["offset"]})]
 
     def upload(self, record: str, field: str, content: bytes, filename: str = "a.png") -> requests.Response:
         body = {"contentType": "image/png", "file": base64.encodebytes(content).decode(), "filename": filename}
         path = f"/v0/{self.examples['base_id']}/{record}/{quote(field, safe='')}/uploadAttachment"
-        return self.ask("POST", path, host="content", json=body)
+        return self.request("POST", path, host="content", json=body)
