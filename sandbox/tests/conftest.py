@@ -8,20 +8,20 @@ import pytest
 from harness.consent_pages import Browser
 from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import Inbox, run_receiver
-from sandbox.tests.dialects import DIALECTS, Application
+from sandbox.tests.oauth_flows import OAUTH_FLOWS, Application
 from workspace_sandbox import EMULATORS, Sandbox
 
 
 @pytest.fixture(scope="module")
-def played(name: str) -> Iterator[Sandbox]:
+def named_sandbox(name: str) -> Iterator[Sandbox]:
     with run_emulators(**{name: EMULATORS[name]}) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def app(played: Sandbox, name: str) -> Iterator[Application]:
+def app(named_sandbox: Sandbox, name: str) -> Iterator[Application]:
     with httpx.Client() as http:
-        yield Application(DIALECTS[name], played.emulators[name], http)
+        yield Application(OAUTH_FLOWS[name], named_sandbox.emulators[name], http)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, refused
 
 
 def test_the_header_wins_over_query_and_body(trello: Trello) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.boards.trello import TEXT, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, Trello, refused
 from workspace_sandbox.boards.access import APP
 
 

@@ -1,6 +1,6 @@
 """The boards stand-in, byte for byte where the vendor's bytes are known: boards, lists and labels."""
 
-from sandbox.tests.boards.trello import Trello
+from sandbox.tests.boards.boards_client import Trello
 
 
 def test_a_board_shows_lists_cards_and_labels_in_one_answer(trello: Trello) -> None:

@@ -1,6 +1,6 @@
 """The boards stand-in, byte for byte where the vendor's bytes are known: checklists."""
 
-from sandbox.tests.boards.trello import TEXT, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, Trello, refused
 
 
 def test_a_checklist_is_built_item_by_item(trello: Trello) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from requests_oauthlib import OAuth1Session
 
-from sandbox.tests.boards.trello import JSON, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, Trello, refused
 from workspace_sandbox.boards.access import APP
 
 

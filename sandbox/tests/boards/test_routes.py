@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, refused
 from workspace_sandbox.boards.deliveries import Webhook
 from workspace_sandbox.boards.routes import ROUTES
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from harness.clocks import ManualClock
-from sandbox.tests.boards.trello import JSON, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, UNKNOWN, Trello, refused
 from workspace_sandbox.boards.throttle import BudgetKey, Throttle
 from workspace_sandbox.boards.wire import Refusal
 from workspace_sandbox.kit.context import EmulatorContext

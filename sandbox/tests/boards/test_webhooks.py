@@ -11,7 +11,7 @@ import requests
 
 from harness.wait import wait_until
 from harness.webhook_receiver import Inbox
-from sandbox.tests.boards.trello import UNKNOWN, Trello
+from sandbox.tests.boards.boards_client import UNKNOWN, Trello
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.deliveries import MAX_FAILURES
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.sandbox_server import run_emulators
-from sandbox.tests.mail.calling import Mail
+from sandbox.tests.mail.mail_client import Mail
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.sandbox import Sandbox
 

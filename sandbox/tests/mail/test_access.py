@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, written
+from sandbox.tests.mail.mail_client import USER, Mail, written
 
 # --- credentials, scopes, faults
 

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, inner, written
+from sandbox.tests.mail.mail_client import USER, Mail, inner, written
 
 # --- batches
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, USER, Mail, header, reply_to, written
+from sandbox.tests.mail.mail_client import JONAS, USER, Mail, header, reply_to, written
 
 # --- drafts
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.mail.calling import USER, Mail, written
+from sandbox.tests.mail.mail_client import USER, Mail, written
 from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.routes import METHODS

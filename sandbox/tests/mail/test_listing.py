@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.mail.calling import Mail, found
+from sandbox.tests.mail.mail_client import Mail, found
 
 # --- lists
 

@@ -1,6 +1,6 @@
 """Deleting, inserting, history and addresses of the mail stand-in."""
 
-from sandbox.tests.mail.calling import OWN, USER, Mail, decoded, encoded, letter
+from sandbox.tests.mail.mail_client import OWN, USER, Mail, decoded, encoded, letter
 from workspace_sandbox.mail.access import FULL
 
 

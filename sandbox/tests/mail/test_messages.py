@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.mail.calling import Mail, decoded, header, one, parts
+from sandbox.tests.mail.mail_client import Mail, decoded, header, one, parts
 
 # --- reading messages
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OWN, USER, Mail, found
+from sandbox.tests.mail.mail_client import JONAS, OWN, USER, Mail, found
 
 # --- fields and parameters
 

@@ -1,6 +1,6 @@
 """Routes and seed of the mail stand-in."""
 
-from sandbox.tests.mail.calling import OWN, Mail, found, parts
+from sandbox.tests.mail.mail_client import OWN, Mail, found, parts
 
 # --- what is there
 

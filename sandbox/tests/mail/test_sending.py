@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OUTSIDE, OWN, Mail, encoded, found, header, letter, reply_to, written
+from sandbox.tests.mail.mail_client import JONAS, OUTSIDE, OWN, Mail, encoded, found, header, letter, reply_to, written
 
 # --- sending
 

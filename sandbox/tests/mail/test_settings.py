@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OWN, Mail, written
+from sandbox.tests.mail.mail_client import JONAS, OWN, Mail, written
 
 AUTH = "https://www.googleapis.com/auth/gmail."
 TOPIC = "projects/my-project/topics/mail"

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, decoded, header, letter, reply_to
+from sandbox.tests.mail.mail_client import USER, Mail, decoded, header, letter, reply_to
 
 # --- uploads
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from sandbox.tests.boards.trello import TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, UNKNOWN, Trello, refused
 
 
 def test_writes_are_accepted_with_202_when_the_knob_says_so(trello: Trello) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, decoded, header
+from sandbox.tests.mail.mail_client import USER, Mail, decoded, header
 from workspace_sandbox.mail.errors import FORCED
 
 

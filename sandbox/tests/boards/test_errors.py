@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, refused
 
 
 @pytest.mark.parametrize(
