@@ -1,4 +1,4 @@
-"""A stand-in that a test names, an application registered there, and somebody's browser."""
+"""Fixtures: a named emulator, an OAuth app registered there, and a user's browser."""
 
 from collections.abc import Iterator
 
@@ -32,14 +32,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """All stand-ins together."""
+    """A sandbox of all emulators."""
     with run_emulators(**EMULATORS) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """Steers the sandbox, which is as it was first before and after a test."""
+    """A client of the control routes. The sandbox is reset before and after each test."""
     with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
         control.post("/reset")
         yield control

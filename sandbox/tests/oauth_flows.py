@@ -1,4 +1,4 @@
-"""What an application says to each stand-in to be let in, and how it asks whose account it is in."""
+"""The OAuth flow of each emulator: requests of an OAuth app, and the request for its identity."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ VERSION = {"Notion-Version": "2026-03-11"}
 
 @dataclass(frozen=True, kw_only=True)
 class OAuthFlow:
-    """One vendor's way: pages and parameters, who it is by, and the second account that there is."""
+    """The OAuth flow of one vendor: pages, parameters and two accounts."""
 
     page: str
     authorization_params: Mapping[str, str]
@@ -39,7 +39,7 @@ class OAuthFlow:
     headers: Mapping[str, str] | None = None
     verifier: bool = True
     revoked_status: int | str = 401
-    """What a request with a withdrawn token is answered with."""
+    """The status or error for a request with a revoked token."""
 
 
 OAUTH_FLOWS = {
@@ -125,7 +125,7 @@ OAUTH_FLOWS = {
 
 
 class Application:
-    """An application that is registered with one stand-in, and asks to be let in."""
+    """An OAuth app that is registered with one emulator."""
 
     def __init__(self, flow: OAuthFlow, emulator: Emulator, http: httpx.Client) -> None:
         self.flow = flow
@@ -139,7 +139,7 @@ class Application:
         return f"{self._base}{path}"
 
     def address(self, **changes: str) -> str:
-        """Where a person is sent to be asked."""
+        """Return the URL of the consent page."""
         params = {"client_id": self.client["client_id"], "redirect_uri": BACK, "state": "s 1"}
         return f"{self._base}{self.flow.page}?{urlencode(params | dict(self.flow.authorization_params) | changes)}"
 
@@ -163,13 +163,13 @@ class Application:
 
     @property
     def own_token(self) -> str:
-        """What the sandbox's own client presents, which is let in from the start."""
+        """The credentials of the sandbox's own client, which are authorised from the start."""
         credentials = self.emulator.credentials()
         pair = f'OAuth oauth_consumer_key="{credentials.get("key")}", oauth_token="{credentials["token"]}"'
         return pair if "key" in credentials else credentials["token"]
 
     def get_identity(self, token: str) -> httpx.Response:
-        """The answer to who it is that the token is of."""
+        """Request the identity of the token."""
         presented = token if token.startswith("OAuth ") else f"Bearer {token}"
         headers = {"Authorization": presented, **(self.flow.headers or {})}
         return self._http.request(self.flow.identity_method, f"{self._base}{self.flow.identity_path}", headers=headers)
@@ -182,6 +182,6 @@ class Application:
         return str(value)
 
     def token_status(self, token: str) -> int | str:
-        """What a token is worth: 200, or how it is refused."""
+        """Return 200 for a valid token, or the status or error for an invalid one."""
         response = self.get_identity(token)
         return response.json().get("error", 200) if self.flow.identity_method == "POST" else response.status_code

@@ -1,4 +1,4 @@
-"""The stand-ins have the same files, so that whoever knows one finds their way in all."""
+"""Emulators have the same files, declared routes and documents."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
 SHARED = {"__init__", "emulator", "routes", "wire", "access", "throttle", "user_actions"}
-"""What every stand-in has; ``deliveries`` besides where it delivers, and a file for each of the vendor's nouns."""
+"""The modules of every emulator. Those that deliver events also have ``deliveries``."""
 
 GENERIC_NAMES = {"utils", "helpers", "common", "base", "manager"}
 

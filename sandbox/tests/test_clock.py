@@ -1,4 +1,4 @@
-"""The sandbox's clock: set, stopped and moved, and what goes by it."""
+"""The sandbox's clock, and the limits and times that depend on it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ REQUESTS = {
 
 
 def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
-    """The statuses of as many requests to an application as are asked for."""
+    """Yield the status of one request to an application after another."""
     emulator = sandbox.emulators[name]
     credentials = emulator.credentials()
     path = REQUESTS[name].format(**emulator.examples())
@@ -66,7 +66,7 @@ def test_a_clock_returns_to_machine_time(control: httpx.Client, way: tuple[str, 
     ("settings", "expected"),
     [
         ({"advance": 5}, "There is no 'advance'; did you mean advance_seconds?"),
-        ({"now": "noon"}, "now must be seconds since 1970, or an instant"),
+        ({"now": "noon"}, "now must be seconds since 1970, or a timestamp"),
         ({"now": "2027-01-01T00:00:00"}, "now must name its time zone"),
         ({"now": 1e12}, "now must be before the year 9999."),
         ({"advance_seconds": -1}, "advance_seconds must be a number from 0 on."),

@@ -1,4 +1,4 @@
-"""What the pages of consent and the token endpoints of all stand-ins have in common."""
+"""Consent pages and token endpoints of all emulators."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def control(named_sandbox: Sandbox, name: str) -> Iterator[httpx.Client]:
-    """Steers the stand-in, which is as it was in the end: what is only asked of it leaves nothing that matters."""
+    """A client of the control routes of the emulator. The sandbox is reset after each test."""
     with httpx.Client(base_url=f"{named_sandbox.address}/_control/{name}") as control:
         yield control
         control.post(f"{named_sandbox.address}/_control/reset")

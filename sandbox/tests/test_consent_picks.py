@@ -1,4 +1,4 @@
-"""What may be left out on the pages of consent, and what then cannot be done."""
+"""Partial consent: deselected scopes and objects, and other accounts."""
 
 import httpx
 import pytest

@@ -17,7 +17,7 @@ def test_an_unknown_path_is_rejected_with_a_hint(sandbox: Sandbox, method: str, 
     answer = httpx.request(method, f"{sandbox.address}{path}")
 
     assert 404 == answer.status_code
-    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port steers the stand-ins")
+    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port controls the emulators")
 
 
 def test_the_request_log_is_listed_and_cleared(sandbox: Sandbox, control: httpx.Client) -> None:

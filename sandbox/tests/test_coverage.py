@@ -1,4 +1,4 @@
-"""What is played of the vendors' published routes, and how the rest is answered."""
+"""Coverage of the vendors' published routes, and responses of unsupported routes."""
 
 import re
 from typing import Any
@@ -71,7 +71,7 @@ def test_an_absent_route_responds_in_the_vendors_format(sandbox: Sandbox, name: 
 
     assert 501 == response.status_code
     assert expected in response.text
-    assert "this stand-in does not play it" in response.text
+    assert "this emulator does not support it" in response.text
 
 
 def test_the_control_routes_are_described(sandbox: Sandbox) -> None:

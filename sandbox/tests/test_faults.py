@@ -1,4 +1,4 @@
-"""Faults: how they are asked for, what they meet, and what is told of them."""
+"""Injected faults: validation, matching, effects and reports."""
 
 from collections.abc import Iterator
 from contextlib import suppress

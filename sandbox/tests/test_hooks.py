@@ -1,4 +1,4 @@
-"""Deliveries of all applications: when one counts as received, when it is tried again, and what is written down."""
+"""Event deliveries of all applications: success, retries and the delivery log."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

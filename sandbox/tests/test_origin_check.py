@@ -1,4 +1,4 @@
-"""Who may steer the sandbox: programs, and no page in a browser."""
+"""Programs may use the control routes; pages in a browser may not."""
 
 from collections.abc import Iterator
 

@@ -60,15 +60,15 @@ def test_a_person_acts_and_what_was_saved_is_loaded(sandbox, slack):
     assert ts != slack.conversations_history(channel=channel)["messages"][0]["ts"]
 
 
-def test_what_is_not_played_is_named(sandbox):
-    with pytest.raises(KeyError, match="notes is not played; there are chat"):
+def test_an_emulator_that_is_not_running_is_named(sandbox):
+    with pytest.raises(KeyError, match="notes is not running; there are chat"):
         sandbox.notes
 """
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the wheel in it, which borrows what the wheel depends on."""
+    """The programs of an environment with the wheel, which borrows its dependencies."""
     folder = tmp_path_factory.mktemp("package")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=REPOSITORY / "sandbox", check=True, capture_output=True, timeout=60)
@@ -146,8 +146,8 @@ def test_the_pytest_fixture_is_available(environment: Path, tmp_path: Path) -> N
     ("options", "expected"),
     [
         (["--only", "notse"], "There is no 'notse'; did you mean notes? There are notes, boards"),
-        (["--only", ","], "Name an application."),
-        (["--data", "{used}"], "holds other files and no state of a sandbox; name an empty one."),
+        (["--only", ","], "Name at least one emulator."),
+        (["--data", "{used}"], "contains other files and no state of a sandbox; name an empty folder."),
     ],
     ids=str,
 )

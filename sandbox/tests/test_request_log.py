@@ -1,4 +1,4 @@
-"""What an application remembers of its traffic, told while more of it comes."""
+"""Request logs of applications."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Seeds: what applications hold besides, told in plain words in a file."""
+"""Seed files with additional data for applications."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def seeded_sandbox(seeds: dict[str, Any]) -> Sandbox:
 
 
 def seed_error(path: Path) -> str:
-    """What is said of the file, which has a fault."""
+    """Return the error for an invalid seed file."""
     seed = SeedFile(path, APPLICATIONS)
     with pytest.raises(InvalidSeed) as error:
         seeded_sandbox(dict(seed.data))

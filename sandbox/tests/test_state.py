@@ -1,4 +1,4 @@
-"""What a sandbox holds: returned to, saved, loaded, and kept over restarts."""
+"""State of a sandbox: resets, snapshots, and a folder that survives restarts."""
 
 import asyncio
 import gc
@@ -30,7 +30,7 @@ def pages(sandbox: Sandbox) -> set[str]:
 
 
 def touch(sandbox: Sandbox, name: str) -> None:
-    """Let the application be one that somebody has asked."""
+    """Load the state of an application and mark it as changed."""
     sandbox.emulators[name].context.change_count += 1
     sandbox.emulators[name].load_state()
 
@@ -89,7 +89,7 @@ def test_repeated_resets_lead_to_the_same_state(sandbox: Sandbox, control: httpx
 
 
 def create_object(sandbox: Sandbox, name: str) -> str:
-    """What a new object of an application is called; chat tells objects apart by time alone."""
+    """Create an object in an application and return its identifier. Chat has only timestamps."""
     emulator = sandbox.emulators[name]
     emulator.context.change_count += 1
     examples = emulator.examples()
@@ -255,7 +255,7 @@ def test_snapshots_in_memory_are_limited() -> None:
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
-    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: forget one"):
+    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: delete one"):
         snapshots.save("second", {"notes": bytes(6)})
 
 
@@ -297,7 +297,7 @@ def test_foreign_bytes_are_not_restored(sandbox: Sandbox, content: bytes) -> Non
 
 
 def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
-    """The pages that a sandbox over *folder* has in the end, in which a page is made or not."""
+    """Run a sandbox with *folder*, create a page if *acting*, and return the number of pages."""
 
     async def live() -> int:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder, **options)
@@ -401,7 +401,7 @@ def test_a_folder_of_another_version_is_rejected(tmp_path: Path) -> None:
 def test_a_folder_with_other_files_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
 
-    with pytest.raises(UnusableFolder, match="holds other files"):
+    with pytest.raises(UnusableFolder, match="contains other files"):
         StateFolder(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The boards stand-in on real HTTP."""
+"""The boards emulator on real HTTP."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The README of the sandbox and its five-minute pages: what they show is run."""
+"""The code examples in the README of the sandbox and its guide pages."""
 
 import json
 import os
@@ -27,7 +27,7 @@ OTHER_CLASSES = {
     "notes": {"failing": "UnknownHTTPResponseError"},
     "chat": {"throttled": "WebAPIRateLimitedError", "failing": "WebAPIHTTPError"},
 }
-"""Where a library has more than one class of errors."""
+"""Error classes of libraries that have more than one."""
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +37,26 @@ def started() -> Iterator[RunningSandbox]:
 
 
 def block(page: str, language: str) -> str:
-    """What a page shows in that language."""
+    """Return the example of a page in *language*."""
     (text,) = [block.text for block in blocks_of(PAGES[page]) if block.language == language]
     return text
 
 
-def tests_of(page: str) -> dict[str, Callable[[RunningSandbox], None]]:
+def page_tests(page: str) -> dict[str, Callable[[RunningSandbox], None]]:
     """The tests that a page shows, by name."""
     names: dict[str, Any] = {}
     exec(compile(block(page, "python"), PAGES[page], "exec"), names)  # our own page
     return {name: value for name, value in names.items() if name.startswith("test_")}
 
 
-TESTS = [(page, name) for page in PAGES for name in tests_of(page)]
+TESTS = [(page, name) for page in PAGES for name in page_tests(page)]
 
 
 @pytest.mark.parametrize(("page", "name"), TESTS)
 def test_the_example_tests_of_a_page_pass(started: RunningSandbox, page: str, name: str) -> None:
     started.reset()
 
-    tests_of(page)[name](started)
+    page_tests(page)[name](started)
 
     assert started[page.split(maxsplit=1)[0]].journal()
 

@@ -1,4 +1,4 @@
-"""What the tests of the notes stand-in share."""
+"""Fixtures of the notes emulator."""
 
 from collections.abc import Iterator
 from typing import Any

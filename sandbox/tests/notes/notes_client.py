@@ -1,4 +1,4 @@
-"""The notes stand-in asked over real HTTP, without any library of the vendor's."""
+"""An HTTP client of the notes emulator, without the vendor's library."""
 
 import base64
 from itertools import chain
@@ -95,7 +95,7 @@ def text(content: str) -> list[dict[str, Any]]:
 
 
 def title(page: dict[str, Any]) -> str:
-    """The title of a page, whatever the property is called."""
+    """Return the title of a page under any property name."""
     property_ = next(raw for raw in page["properties"].values() if raw["type"] == "title")
     return "".join(item["plain_text"] for item in property_["title"])
 
@@ -149,7 +149,7 @@ def status_with(notes: Notes, token: str) -> int:
 
 
 def me(sandbox: Sandbox) -> httpx.Response:
-    """The response to a request for the connection itself, with the token that is let in from the start."""
+    """Request the user of the initial token."""
     notes = sandbox.emulators["notes"]
     headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
     return httpx.get(f"{notes.context.addresses['base']}/v1/users/me", headers=headers)

@@ -1,4 +1,4 @@
-"""Blocks of the notes stand-in."""
+"""Blocks of the notes emulator."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Comments of the notes stand-in."""
+"""Comments of the notes emulator."""
 
 from sandbox.tests.notes.notes_client import Notes, paragraph, text
 

@@ -1,4 +1,4 @@
-"""Throttling, faults and acts of the notes stand-in."""
+"""Throttling, faults and user actions of the notes emulator."""
 
 from typing import Any
 

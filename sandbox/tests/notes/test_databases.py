@@ -1,4 +1,4 @@
-"""Databases and data sources of the notes stand-in."""
+"""Databases and data sources of the notes emulator."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ OLD = {"Notion-Version": "2022-06-28"}
 
 @pytest.fixture
 def notion(notes: Notes) -> Iterator[Any]:
-    """The vendor's library; what it answers is typed for waiting as well, and so not at all here."""
+    """The vendor's library. Its results are typed as possibly awaitable, so they are untyped here."""
     with Client(
         base_url=notes.address, auth=notes.emulator.credentials()["token"], notion_version=VERSION, retry=False
     ) as sdk:

@@ -1,4 +1,4 @@
-"""The vendor's own SDK, pointed at the stand-in."""
+"""The vendor's own SDK, pointed at the emulator."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ def emulator() -> Iterator[NotesEmulator]:
 
 
 def client(emulator: NotesEmulator, **options: Any) -> Any:
-    """The SDK's client; what it answers is typed for waiting and not waiting at once, and so not at all here."""
+    """The SDK's client. Its results are typed as possibly awaitable, so they are untyped here."""
     usual: dict[str, Any] = {"auth": emulator.credentials()["token"], "notion_version": VERSION, "retry": False}
     return Client(base_url=emulator.context.addresses["base"], **(usual | options))
 

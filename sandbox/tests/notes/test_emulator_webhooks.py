@@ -1,4 +1,4 @@
-"""What the notes stand-in sends of its own accord, and the settings it is sent by."""
+"""Webhooks of the notes emulator and their settings."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ FAILED: Answer = (500, {}, b"")
 
 
 class FrozenClock:
-    """A clock that stands still, at 2026-10-05T14:07:31.402Z at first; whoever sleeps waits to be woken."""
+    """A frozen clock, initially at 2026-10-05T14:07:31.402Z. Sleepers wait for ``wake``."""
 
     def __init__(self) -> None:
         self.at = 1_791_209_251.402
@@ -44,7 +44,7 @@ class FrozenClock:
             self._asleep = [other for other in self._asleep if other is not sleeper]
 
     def wake(self, sleepers: int = 1) -> list[float]:
-        """Wait until so many are asleep, and wake them all; how long each was going to sleep."""
+        """Wait for the number of *sleepers*, wake all, and return the seconds of each sleep."""
         with self._slept:
             assert self._slept.wait_for(lambda: len(self._asleep) >= sleepers, 5)
             asleep, self._asleep = self._asleep, []
@@ -63,7 +63,7 @@ def client() -> Iterator[Notes]:
 
 @pytest.fixture
 def notes(client: Notes) -> Notes:
-    """The stand-in as it was seeded, where nothing is waited for until it is gathered."""
+    """The emulator in its initial state, without a delay for gathering events."""
     client.reset()
     client.set_knobs(webhook_gather_seconds=0)
     return client
@@ -117,7 +117,7 @@ def perform_all(notes: Notes, page_id: str, actions: list[str]) -> None:
 
 
 def event_deliveries(notes: Notes) -> list[dict[str, Any]]:
-    """What is written down of events, and not of the handshake."""
+    """Return the delivery log of events without the handshake."""
     entries = notes.perform(action="deliveries").json()["deliveries"]
     return [entry for entry in entries if entry["type"] != "verification"]
 
@@ -209,7 +209,7 @@ def test_a_new_subscription_receives_no_earlier_events(notes: Notes, clock: Froz
     assert heard == inbox.next()["entity"]["id"]
 
 
-# What an event says
+# Contents of events
 
 
 def test_an_event_contains_author_type_entity_and_parent(notes: Notes, clock: FrozenClock, inbox: Inbox) -> None:
@@ -395,7 +395,7 @@ def test_a_data_source_event_has_the_parent_of_its_database(notes: Notes, subscr
     assert {"id": me["bot"]["workspace_id"], "type": "space"} == top["data"]["parent"]
 
 
-# Who is told
+# Receivers of events
 
 
 def test_unshared_pages_emit_no_events(notes: Notes, subscriber: Inbox) -> None:
@@ -408,7 +408,7 @@ def test_unshared_pages_emit_no_events(notes: Notes, subscriber: Inbox) -> None:
 
 
 def authorise_bot(notes: Notes) -> str:
-    """The id of the bot that a user has let in."""
+    """Grant consent and return the id of the bot."""
     params = {"client_id": CLIENT_ID, "response_type": "code", "owner": "user", "redirect_uri": "http://localhost/"}
     response = notes.http.get("/v1/oauth/authorize", params=params | {"auto_approve": "true"})
     code = parse_qs(urlsplit(response.headers["location"]).query)["code"][0]

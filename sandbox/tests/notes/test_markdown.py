@@ -1,4 +1,4 @@
-"""Pages of the notes stand-in as Markdown, with the vendor's library."""
+"""Pages of the notes emulator as Markdown, with the vendor's library."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""OAuth of the notes stand-in."""
+"""OAuth of the notes emulator."""
 
 import pytest
 

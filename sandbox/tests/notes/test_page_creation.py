@@ -1,4 +1,4 @@
-"""Pages that are created in the notes stand-in."""
+"""Pages that are created in the notes emulator."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pages of the notes stand-in: changed, trashed, restored, and values too long for them."""
+"""Pages of the notes emulator: changed, trashed, restored, and values too long for them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Queries of the notes stand-in."""
+"""Queries of the notes emulator."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Requests to the notes stand-in: who asks and how, and users."""
+"""Requests to the notes emulator: authentication, versions, bodies and users."""
 
 import httpx
 import pytest
