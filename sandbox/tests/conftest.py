@@ -1,4 +1,4 @@
-"""A stand-in that a test names, an application registered there, and somebody's browser."""
+"""Fixtures: a named emulator, an OAuth app registered there, and a user's browser."""
 
 from collections.abc import Iterator
 
@@ -8,20 +8,20 @@ import pytest
 from harness.consent_pages import Browser
 from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import Inbox, run_receiver
-from sandbox.tests.dialects import DIALECTS, Application
+from sandbox.tests.oauth_flows import OAUTH_FLOWS, Application
 from workspace_sandbox import EMULATORS, Sandbox
 
 
 @pytest.fixture(scope="module")
-def played(name: str) -> Iterator[Sandbox]:
+def named_sandbox(name: str) -> Iterator[Sandbox]:
     with run_emulators(**{name: EMULATORS[name]}) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def app(played: Sandbox, name: str) -> Iterator[Application]:
+def app(named_sandbox: Sandbox, name: str) -> Iterator[Application]:
     with httpx.Client() as http:
-        yield Application(DIALECTS[name], played.emulators[name], http)
+        yield Application(OAUTH_FLOWS[name], named_sandbox.emulators[name], http)
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """All stand-ins together."""
+    """A sandbox of all emulators."""
     with run_emulators(**EMULATORS) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """Steers the sandbox, which is as it was first before and after a test."""
+    """A client of the control routes. The sandbox is reset before and after each test."""
     with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
         control.post("/reset")
         yield control

@@ -1,4 +1,4 @@
-"""The stand-ins have the same files, so that whoever knows one finds their way in all."""
+"""Emulators have the same files, declared routes and documents."""
 
 import json
 import re
@@ -15,9 +15,9 @@ from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
 SHARED = {"__init__", "emulator", "routes", "wire", "access", "throttle", "user_actions"}
-"""What every stand-in has; ``deliveries`` besides where it delivers, and a file for each of the vendor's nouns."""
+"""The modules of every emulator. Those that deliver events also have ``deliveries``."""
 
-NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
+GENERIC_NAMES = {"utils", "helpers", "common", "base", "manager"}
 
 
 KNOB = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
@@ -25,11 +25,11 @@ KNOB = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def stand_ins() -> Mapping[str, Emulator]:
+def emulators() -> Mapping[str, Emulator]:
     return Sandbox(EMULATORS).emulators
 
 
-def refusal_of(emulator: Emulator, action: Mapping[str, Any]) -> type[Exception] | None:
+def error_type(emulator: Emulator, action: Mapping[str, Any]) -> type[Exception] | None:
     try:
         emulator.perform(action)
     except ValueError:
@@ -45,21 +45,21 @@ SAMPLE = ("content", "GET", SAMPLE_PATH)
 """The one route that no vendor has: a file for clients to attach."""
 
 
-def test_every_folder_of_a_stand_in_is_registered() -> None:
+def test_every_emulator_folder_is_registered() -> None:
     folders = {path.parent.name for path in FOLDER.glob("*/__init__.py")}
 
     assert {*APPLICATIONS, "kit"} == folders
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_every_declared_route_says_how_far_it_is_played_and_is_served(
-    stand_ins: Mapping[str, Emulator], application: str
+def test_every_declared_route_is_served_and_states_its_support(
+    emulators: Mapping[str, Emulator], application: str
 ) -> None:
-    emulator = stand_ins[application]
+    emulator = emulators[application]
     served = {
         (host, route.method, route.resource.canonical.removesuffix("{_}"))
-        for host, made in emulator.applications().items()
-        for route in made.router.routes()
+        for host, app in emulator.applications().items()
+        for route in app.router.routes()
         if route.resource and route.method != "HEAD"
     }
     declared = [(route.host, route.method, path) for route in emulator.routes for path in route.paths]
@@ -69,13 +69,13 @@ def test_every_declared_route_says_how_far_it_is_played_and_is_served(
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_stand_in_has_the_files_that_all_have(application: str) -> None:
+def test_an_emulator_has_the_shared_modules(application: str) -> None:
     assert set() == SHARED - modules(application)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_stand_in_tells_what_it_knows_and_what_nobody_could_verify(application: str) -> None:
-    told = (FOLDER / application / "FIDELITY.md").read_text(encoding="utf-8")
+def test_a_fidelity_page_has_the_shared_sections(application: str) -> None:
+    page = (FOLDER / application / "FIDELITY.md").read_text(encoding="utf-8")
 
     assert [
         f"# {application}: how faithful",
@@ -86,41 +86,45 @@ def test_a_stand_in_tells_what_it_knows_and_what_nobody_could_verify(application
         "## Differs on purpose",
     ] == [
         line[: len(f"# {application}: how faithful")] if line.startswith("# ") else line
-        for line in told.splitlines()
+        for line in page.splitlines()
         if line.startswith("#")
     ]
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_stand_in_tells_its_knobs_with_their_first_values(application: str) -> None:
+def test_a_fidelity_page_lists_all_knobs_with_their_defaults(application: str) -> None:
     page = (FOLDER / application / "FIDELITY.md").read_text(encoding="utf-8")
-    told = dict(KNOB.findall(page.partition("## Knobs")[2].partition("\n## ")[0]))
-    first = {name: f"`{json.dumps(value)}`" for name, value in EMULATORS[application].knobs.items()}
+    documented = dict(KNOB.findall(page.partition("## Knobs")[2].partition("\n## ")[0]))
+    defaults = {name: f"`{json.dumps(value)}`" for name, value in EMULATORS[application].knobs.items()}
 
     # Long lists are not written out.
-    assert {name: told.get(name) if len(value) > 62 else value for name, value in first.items()} == told
+    assert {name: documented.get(name) if len(value) > 62 else value for name, value in defaults.items()} == documented
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str, Emulator], application: str) -> None:
-    emulator = stand_ins[application]
-    needy = [name for name, act in emulator.user_actions.items() if any(field.needed for field in act.fields)]
+def test_a_user_action_without_a_required_field_is_rejected(
+    emulators: Mapping[str, Emulator], application: str
+) -> None:
+    emulator = emulators[application]
+    names = [
+        name for name, user_action in emulator.user_actions.items() if any(field.needed for field in user_action.fields)
+    ]
 
-    assert [ValueError] * len(needy) == [refusal_of(emulator, {"action": name}) for name in needy]
+    assert [ValueError] * len(names) == [error_type(emulator, {"action": name}) for name in names]
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
 @pytest.mark.parametrize("action", [{}, {"action": "dance"}], ids=str)
-def test_an_act_that_there_is_not_is_refused_with_those_there_are(
-    stand_ins: Mapping[str, Emulator], application: str, action: dict[str, str]
+def test_an_unknown_user_action_is_rejected_with_the_available_names(
+    emulators: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].user_actions)}"):
-        stand_ins[application].perform(action)
+    with pytest.raises(ValueError, match=f"; there are {', '.join(emulators[application].user_actions)}"):
+        emulators[application].perform(action)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_stand_in_has_no_file_that_is_named_for_nothing(application: str) -> None:
-    assert set() == NOUNLESS & modules(application)
+def test_an_emulator_has_no_module_with_a_generic_name(application: str) -> None:
+    assert set() == GENERIC_NAMES & modules(application)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

@@ -1,4 +1,4 @@
-"""The sandbox's clock: set, stopped and moved, and what goes by it."""
+"""The sandbox's clock, and the limits and times that depend on it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from harness.clocks import NOON, LoopClock, ManualClock, run_in_virtual_time
-from sandbox.tests.notes.asking import me
+from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, Sandbox
 from workspace_sandbox.kit.clock import ControllableClock, has_passed
 
@@ -23,7 +23,7 @@ REQUESTS = {
 
 
 def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
-    """The statuses of as many requests to an application as are asked for."""
+    """Yield the status of one request to an application after another."""
     emulator = sandbox.emulators[name]
     credentials = emulator.credentials()
     path = REQUESTS[name].format(**emulator.examples())
@@ -35,26 +35,26 @@ def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
             yield client.get(path).status_code
 
 
-def test_a_clock_that_stands_still_is_moved(control: httpx.Client) -> None:
+def test_a_frozen_clock_can_be_advanced(control: httpx.Client) -> None:
     control.post("/clock", json={"now": "2027-01-01T00:00:00Z", "frozen": True})
 
-    told = control.post("/clock", json={"advance_seconds": 90.5}).json()
+    clock = control.post("/clock", json={"advance_seconds": 90.5}).json()
 
-    assert {"now": 1_798_761_690.5, "at": "2027-01-01T00:01:30.500Z", "frozen": True, "steered": True} == told
-    assert told == control.get("/clock").json()
+    assert {"now": 1_798_761_690.5, "at": "2027-01-01T00:01:30.500Z", "frozen": True, "steered": True} == clock
+    assert clock == control.get("/clock").json()
 
 
-def test_a_clock_goes_on_from_where_it_was_set(control: httpx.Client) -> None:
+def test_a_clock_continues_from_the_set_time(control: httpx.Client) -> None:
     control.post("/clock", json={"now": 1_900_000_000, "frozen": True})
 
-    told = control.post("/clock", json={"frozen": False}).json()
+    clock = control.post("/clock", json={"frozen": False}).json()
 
-    assert 1_900_000_000 <= told["now"] < 1_900_000_060
-    assert not told["frozen"]
+    assert 1_900_000_000 <= clock["now"] < 1_900_000_060
+    assert not clock["frozen"]
 
 
 @pytest.mark.parametrize("way", [("/clock", {"machine": True}), ("/reset", {})], ids=str)
-def test_a_clock_tells_the_time_of_the_machine_again(control: httpx.Client, way: tuple[str, dict[str, bool]]) -> None:
+def test_a_clock_returns_to_machine_time(control: httpx.Client, way: tuple[str, dict[str, bool]]) -> None:
     control.post("/clock", json={"advance_seconds": 86_400, "frozen": True})
 
     control.post(way[0], json=way[1])
@@ -63,10 +63,10 @@ def test_a_clock_tells_the_time_of_the_machine_again(control: httpx.Client, way:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("settings", "expected"),
     [
         ({"advance": 5}, "There is no 'advance'; did you mean advance_seconds?"),
-        ({"now": "noon"}, "now must be seconds since 1970, or an instant"),
+        ({"now": "noon"}, "now must be seconds since 1970, or a timestamp"),
         ({"now": "2027-01-01T00:00:00"}, "now must name its time zone"),
         ({"now": 1e12}, "now must be before the year 9999."),
         ({"advance_seconds": -1}, "advance_seconds must be a number from 0 on."),
@@ -74,16 +74,14 @@ def test_a_clock_tells_the_time_of_the_machine_again(control: httpx.Client, way:
     ],
     ids=str,
 )
-def test_a_clock_is_not_moved_by_what_cannot_be_read(
-    control: httpx.Client, wanted: dict[str, object], told: str
-) -> None:
-    reply = control.post("/clock", json=wanted)
+def test_invalid_clock_settings_are_rejected(control: httpx.Client, settings: dict[str, object], expected: str) -> None:
+    reply = control.post("/clock", json=settings)
 
     assert 400 == reply.status_code
-    assert reply.json()["error"].startswith(told)
+    assert reply.json()["error"].startswith(expected)
 
 
-def test_budgets_are_filled_up_by_the_clock(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_budgets_refill_by_the_clock(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/clock", json={"frozen": True})
     spent = [me(sandbox).status_code for _ in range(11)]
 
@@ -94,9 +92,7 @@ def test_budgets_are_filled_up_by_the_clock(sandbox: Sandbox, control: httpx.Cli
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_time_that_goes_back_releases_what_was_counted_in_the_future(
-    sandbox: Sandbox, control: httpx.Client, name: str
-) -> None:
+def test_a_clock_set_back_releases_later_charges(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
     control.post("/mail/knobs", json={"units_per_minute": 20, "throttle": "retry_after_429"})
     control.post("/crm/knobs", json={"burst_limit": 20})
     control.post("/clock", json={"advance_seconds": 3600, "frozen": True})
@@ -108,19 +104,17 @@ def test_time_that_goes_back_releases_what_was_counted_in_the_future(
     assert (429, 200) == (throttled, next(answered))
 
 
-def test_a_stand_in_tells_the_time_of_its_objects_in_the_date_of_its_answers(
-    sandbox: Sandbox, control: httpx.Client
-) -> None:
+def test_the_date_header_matches_the_emulator_clock(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/clock", json={"now": "2027-01-01T00:00:00Z", "frozen": True})
 
     assert "Fri, 01 Jan 2027 00:00:00 GMT" == me(sandbox).headers["Date"]
 
 
-def test_a_period_is_over_at_its_end_and_when_time_has_gone_back_to_before_it() -> None:
+def test_a_period_ends_at_its_end_or_before_its_start() -> None:
     assert [True, False, False, True] == [has_passed(30, 100.0, now) for now in (98.9, 99.1, 129.0, 130.0)]
 
 
-def test_time_that_goes_back_lengthens_no_wait() -> None:
+def test_a_clock_set_back_lengthens_no_wait() -> None:
     async def story() -> float:
         clock = ControllableClock(LoopClock())
         clock.set(NOON + 3600)
@@ -133,7 +127,7 @@ def test_time_that_goes_back_lengthens_no_wait() -> None:
     assert NOON + 30 == run_in_virtual_time(story())
 
 
-def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:
+def test_waiters_wake_when_the_clock_is_advanced() -> None:
     async def story() -> float:
         clock = ControllableClock(LoopClock())
         clock.freeze()
@@ -147,7 +141,7 @@ def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:
     assert NOON + 600 == run_in_virtual_time(story())
 
 
-def test_waiting_takes_as_long_as_it_takes_by_the_clock_below() -> None:
+def test_waiting_follows_the_underlying_clock() -> None:
     async def story() -> float:
         clock = ControllableClock(ManualClock())
         clock.set(NOON + 60)

@@ -1,4 +1,4 @@
-"""What the pages of consent and the token endpoints of all stand-ins have in common."""
+"""Consent pages and token endpoints of all emulators."""
 
 from collections.abc import Iterator
 
@@ -7,24 +7,24 @@ import pytest
 from requests_oauthlib import OAuth2Session
 
 from harness.consent_pages import Browser
-from sandbox.tests.dialects import BACK, DIALECTS, Application
+from sandbox.tests.oauth_flows import BACK, OAUTH_FLOWS, Application
 from workspace_sandbox import Sandbox
 
 
-@pytest.fixture(scope="module", params=DIALECTS)
+@pytest.fixture(scope="module", params=OAUTH_FLOWS)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def control(played: Sandbox, name: str) -> Iterator[httpx.Client]:
-    """Steers the stand-in, which is as it was in the end: what is only asked of it leaves nothing that matters."""
-    with httpx.Client(base_url=f"{played.address}/_control/{name}") as control:
+def control(named_sandbox: Sandbox, name: str) -> Iterator[httpx.Client]:
+    """A client of the control routes of the emulator. The sandbox is reset after each test."""
+    with httpx.Client(base_url=f"{named_sandbox.address}/_control/{name}") as control:
         yield control
-        control.post(f"{played.address}/_control/reset")
+        control.post(f"{named_sandbox.address}/_control/reset")
 
 
-def test_the_page_offers_two_accounts_and_fits_a_small_dark_screen(app: Application, browser: Browser) -> None:
+def test_the_page_offers_two_accounts_and_supports_small_and_dark_screens(app: Application, browser: Browser) -> None:
     page = httpx.get(app.address()).text
     form = browser.form(app.address())
 
@@ -32,25 +32,23 @@ def test_the_page_offers_two_accounts_and_fits_a_small_dark_screen(app: Applicat
     assert 'content="light dark"' in page
     assert 'content="width=device-width, initial-scale=1"' in page
     assert len(form.accounts) >= 2
-    assert app.dialect.chosen in form.labels
+    assert app.flow.second_label in form.labels
     assert len(form.labels) == len(form.accounts) + len(form.boxes)
 
 
-def test_whoever_cancels_is_sent_back_with_the_vendors_error(app: Application, browser: Browser) -> None:
+def test_cancelling_redirects_with_access_denied(app: Application, browser: Browser) -> None:
     back = browser.cancel(app.address())
 
     assert ("access_denied", "s 1") == (back["error"], back["state"])
     assert "code" not in back
 
 
-def test_whoever_allows_is_sent_back_with_a_code_that_lets_into_their_account(
-    app: Application, browser: Browser
-) -> None:
+def test_allowing_redirects_with_a_code_for_the_account(app: Application, browser: Browser) -> None:
     back = browser.allow(app.address())
     tokens = app.exchange(back["code"]).json()
 
     assert "s 1" == back["state"]
-    assert app.dialect.first == app.account(tokens["access_token"])
+    assert app.flow.first == app.account(tokens["access_token"])
 
 
 def test_another_account_can_be_chosen(app: Application, browser: Browser) -> None:
@@ -58,107 +56,107 @@ def test_another_account_can_be_chosen(app: Application, browser: Browser) -> No
     other = next(account for account in form.accounts if account != form.account)
     code = browser.allow(app.address(), account=other)["code"]
 
-    assert app.dialect.second == app.account(app.exchange(code).json()["access_token"])
+    assert app.flow.second == app.account(app.exchange(code).json()["access_token"])
 
 
-def test_a_code_is_good_once(app: Application, browser: Browser) -> None:
+def test_a_code_can_be_exchanged_once(app: Application, browser: Browser) -> None:
     code = browser.allow(app.address())["code"]
     first, again = app.exchange(code).json(), app.exchange(code).json()
 
     assert (True, False) == ("access_token" in first, "access_token" in again)
 
 
-def test_a_code_is_bound_to_where_it_was_sent(app: Application, browser: Browser) -> None:
+def test_a_code_is_bound_to_its_redirect_uri(app: Application, browser: Browser) -> None:
     code = browser.allow(app.address())["code"]
 
     assert "access_token" not in app.exchange(code, redirect_uri="http://127.0.0.1:9/elsewhere").json()
 
 
-def test_a_code_is_good_for_a_few_minutes(
-    app: Application, browser: Browser, control: httpx.Client, played: Sandbox
+def test_a_code_expires_after_ten_minutes(
+    app: Application, browser: Browser, control: httpx.Client, named_sandbox: Sandbox
 ) -> None:
     code = browser.allow(app.address())["code"]
-    control.post(f"{played.address}/_control/clock", json={"advance_seconds": 601})
+    control.post(f"{named_sandbox.address}/_control/clock", json={"advance_seconds": 601})
 
     assert "access_token" not in app.exchange(code).json()
 
 
-def test_a_knob_says_yes_on_every_page(app: Application, control: httpx.Client) -> None:
+def test_the_auto_approve_knob_skips_the_page(app: Application, control: httpx.Client) -> None:
     control.post("/knobs", json={"auto_approve": True})
     back = httpx.get(app.address())
 
     assert (302, True) == (back.status_code, "code=" in back.headers["Location"])
 
 
-def test_a_client_without_its_secret_gets_nothing(app: Application, browser: Browser) -> None:
+def test_a_wrong_client_secret_gets_no_token(app: Application, browser: Browser) -> None:
     code = browser.allow(app.address())["code"]
     app.client = app.client | {"client_secret": "wrong"}
 
     assert "access_token" not in app.exchange(code).json()
 
 
-def test_withdrawn_access_is_refused_until_it_is_given_back(
+def test_revoked_access_is_rejected_until_it_is_restored(
     app: Application, browser: Browser, control: httpx.Client, name: str
 ) -> None:
     tokens = app.exchange(browser.allow(app.address())["code"]).json()
-    values = [tokens["access_token"], app.own]
+    values = [tokens["access_token"], app.own_token]
     control.post("/revoke")
-    withdrawn = [app.state(value) for value in values]
+    withdrawn = [app.token_status(value) for value in values]
     refreshed = app.refresh(tokens.get("refresh_token", "")).json()
     control.post("/authorise")
 
-    assert [app.dialect.gone] * 2 == withdrawn
+    assert [app.flow.revoked_status] * 2 == withdrawn
     assert "access_token" not in refreshed
-    assert [200, 200] == [app.state(value) for value in values]
+    assert [200, 200] == [app.token_status(value) for value in values]
 
 
-def test_access_that_was_withdrawn_can_be_allowed_anew(
-    app: Application, browser: Browser, control: httpx.Client
-) -> None:
+def test_revoked_access_can_be_granted_again(app: Application, browser: Browser, control: httpx.Client) -> None:
     control.post("/revoke")
     token = app.exchange(browser.allow(app.address())["code"]).json()["access_token"]
 
-    assert app.dialect.first == app.account(token)
+    assert app.flow.first == app.account(token)
 
 
-def test_a_knob_sets_the_life_of_tokens(app: Application, browser: Browser, control: httpx.Client, name: str) -> None:
+def test_the_token_seconds_knob_sets_the_token_lifetime(
+    app: Application, browser: Browser, control: httpx.Client, name: str
+) -> None:
     control.post("/knobs", json={"token_seconds": 0, **({"rotation": True} if name == "chat" else {})})
     tokens = app.exchange(browser.allow(app.address())["code"]).json()
-    dead = app.state(tokens["access_token"])
+    dead = app.token_status(tokens["access_token"])
     control.post("/knobs", json={"token_seconds": 60})
     fresh = app.refresh(tokens["refresh_token"]).json()["access_token"]
 
     assert dead in {401, "token_expired"}
-    assert 200 == app.state(fresh)
+    assert 200 == app.token_status(fresh)
 
 
-def test_tokens_end_by_the_clock(
-    app: Application, browser: Browser, control: httpx.Client, name: str, played: Sandbox
+def test_tokens_expire_by_the_sandbox_clock(
+    app: Application, browser: Browser, control: httpx.Client, name: str, named_sandbox: Sandbox
 ) -> None:
     control.post("/knobs", json={"token_seconds": 600, **({"rotation": True} if name == "chat" else {})})
     token = app.exchange(browser.allow(app.address())["code"]).json()["access_token"]
-    fresh = app.state(token)
-    control.post(f"{played.address}/_control/clock", json={"advance_seconds": 600})
+    fresh = app.token_status(token)
+    control.post(f"{named_sandbox.address}/_control/clock", json={"advance_seconds": 600})
 
     assert 200 == fresh
-    assert app.state(token) in {401, "token_expired"}
+    assert app.token_status(token) in {401, "token_expired"}
 
 
-def test_consent_and_tokens_are_in_the_journal(
+def test_consent_and_token_requests_are_logged(
     app: Application, browser: Browser, control: httpx.Client, name: str
 ) -> None:
     control.delete("/requests")
     app.exchange(browser.allow(app.address())["code"])
-    told = control.get("/requests").json()
+    requests = control.get("/requests").json()
 
     assert [
-        ("GET", app.dialect.page, 200),
-        ("POST", app.dialect.page, 302),
-        ("POST", app.dialect.token, 200),
-    ] == [(one["method"], one["path"], one["status"]) for one in told]
+        ("GET", app.flow.page, 200),
+        ("POST", app.flow.page, 302),
+        ("POST", app.flow.token, 200),
+    ] == [(request["method"], request["path"], request["status"]) for request in requests]
 
 
-def test_nobody_is_sent_to_an_address_that_is_not_registered(
+def test_an_unregistered_redirect_uri_is_rejected(
     app: Application, browser: Browser, control: httpx.Client, name: str
 ) -> None:
     elsewhere = {"boards": {"allowed_origins": ["https://gateway.test"]}}
@@ -169,15 +167,15 @@ def test_nobody_is_sent_to_an_address_that_is_not_registered(
     assert "<form" not in answer.text
 
 
-@pytest.mark.parametrize("name", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
-def test_a_wrong_verifier_gets_nothing(app: Application, browser: Browser) -> None:
+@pytest.mark.parametrize("name", sorted(OAUTH_FLOWS.keys() - {"notes"}), indirect=True, scope="module")
+def test_a_wrong_code_verifier_gets_no_token(app: Application, browser: Browser) -> None:
     code = browser.allow(app.address())["code"]
 
     assert "access_token" not in app.exchange(code, code_verifier="w" * 43).json()
 
 
 @pytest.mark.parametrize("name", ["notes", "boards", "tables"], indirect=True, scope="module")
-def test_a_refresh_token_is_replaced_by_its_use(app: Application, browser: Browser) -> None:
+def test_a_refresh_token_rotates_on_use(app: Application, browser: Browser) -> None:
     tokens = app.exchange(browser.allow(app.address())["code"]).json()
     renewed = app.refresh(tokens["refresh_token"]).json()
     again = app.refresh(tokens["refresh_token"]).json()
@@ -187,38 +185,38 @@ def test_a_refresh_token_is_replaced_by_its_use(app: Application, browser: Brows
 
 
 @pytest.mark.parametrize("name", ["mail", "crm"], indirect=True, scope="module")
-def test_a_refresh_token_stays_good(app: Application, browser: Browser) -> None:
+def test_a_refresh_token_can_be_reused(app: Application, browser: Browser) -> None:
     tokens = app.exchange(browser.allow(app.address())["code"]).json()
     first, second = app.refresh(tokens["refresh_token"]).json(), app.refresh(tokens["refresh_token"]).json()
 
-    assert (200, 200) == (app.state(first["access_token"]), app.state(second["access_token"]))
+    assert (200, 200) == (app.token_status(first["access_token"]), app.token_status(second["access_token"]))
     assert tokens["refresh_token"] == second.get("refresh_token", tokens["refresh_token"])
 
 
-def test_markup_in_what_is_asked_stays_text(app: Application, browser: Browser) -> None:
+def test_markup_in_parameters_is_escaped(app: Application, browser: Browser) -> None:
     page = httpx.get(app.address(state='"><script>alert(1)</script>')).text
 
     assert "<script>" not in page
 
 
-def test_the_address_given_back_to_is_the_one_that_was_asked_for(app: Application, browser: Browser) -> None:
+def test_the_redirect_goes_to_the_requested_uri(app: Application, browser: Browser) -> None:
     answer = browser.send(browser.form(app.address()), "allow")
 
     assert answer.headers["Location"].startswith(BACK)
 
 
 @pytest.mark.parametrize("name", ["boards", "tables"], indirect=True, scope="module")
-def test_a_library_for_any_vendor_goes_the_whole_way(
+def test_a_generic_oauth_library_completes_the_flow(
     app: Application, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setenv("OAUTHLIB_RELAX_TOKEN_SCOPE", "1")
-    scope = app.dialect.asked["scope"].split()
+    scope = app.flow.authorization_params["scope"].split()
     with OAuth2Session(app.client["client_id"], redirect_uri=BACK, scope=scope, pkce="S256") as session:
-        page, state = session.authorization_url(app.endpoint(app.dialect.page))
+        page, state = session.authorization_url(app.endpoint(app.flow.page))
         back = browser.allow(page)
-        known = {"client_secret": app.client["client_secret"], "include_client_id": not app.dialect.basic}
-        session.fetch_token(app.endpoint(app.dialect.token), code=back["code"], **known)
-        who = session.get(app.endpoint(app.dialect.who)).json()
+        known = {"client_secret": app.client["client_secret"], "include_client_id": not app.flow.basic}
+        session.fetch_token(app.endpoint(app.flow.token), code=back["code"], **known)
+        who = session.get(app.endpoint(app.flow.identity_path)).json()
 
-    assert (state, app.dialect.first) == (back["state"], who[app.dialect.account[0]])
+    assert (state, app.flow.first) == (back["state"], who[app.flow.account[0]])

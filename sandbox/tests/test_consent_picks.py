@@ -1,10 +1,10 @@
-"""What may be left out on the pages of consent, and what then cannot be done."""
+"""Partial consent: deselected scopes and objects, and other accounts."""
 
 import httpx
 import pytest
 
 from harness.consent_pages import Browser
-from sandbox.tests.dialects import GOOGLE, Application
+from sandbox.tests.oauth_flows import GOOGLE, Application
 
 
 @pytest.fixture(scope="module")
@@ -21,39 +21,39 @@ def bearer(token: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["mail"], indirect=True, scope="module")
-def test_mail_may_keep_a_scope_back(app: Application, browser: Browser) -> None:
+def test_mail_grants_only_the_ticked_scopes(app: Application, browser: Browser) -> None:
     back = browser.allow(app.address(scope=f"openid email {GOOGLE}gmail.modify"), unticked={f"{GOOGLE}gmail.modify"})
     granted = tokens(app, back)
 
     assert back["scope"] == granted["scope"] == f"openid {GOOGLE}userinfo.email"
-    assert 403 == app.ask(granted["access_token"]).status_code
+    assert 403 == app.get_identity(granted["access_token"]).status_code
 
 
 @pytest.mark.parametrize("name", ["boards"], indirect=True, scope="module")
-def test_boards_may_keep_a_scope_back(app: Application, browser: Browser) -> None:
-    wanted = "read:board:trello write:board:trello offline_access"
-    granted = tokens(app, browser.allow(app.address(scope=wanted), unticked={"write:board:trello", "offline_access"}))
-    written = httpx.post(app.endpoint("/1/cards"), headers=bearer(granted["access_token"]))
+def test_boards_grants_only_the_ticked_scopes(app: Application, browser: Browser) -> None:
+    scope = "read:board:trello write:board:trello offline_access"
+    granted = tokens(app, browser.allow(app.address(scope=scope), unticked={"write:board:trello", "offline_access"}))
+    write = httpx.post(app.endpoint("/1/cards"), headers=bearer(granted["access_token"]))
 
     assert "read:board:trello" == granted["scope"]
     assert "refresh_token" not in granted
-    assert (200, 401) == (app.ask(granted["access_token"]).status_code, written.status_code)
+    assert (200, 401) == (app.get_identity(granted["access_token"]).status_code, write.status_code)
 
 
 @pytest.mark.parametrize("name", ["boards"], indirect=True, scope="module")
-def test_a_token_page_hands_over_a_token_of_the_member_who_allowed_it(app: Application, browser: Browser) -> None:
+def test_the_token_page_issues_a_token_for_the_consenting_member(app: Application, browser: Browser) -> None:
     key = app.client["client_id"]
-    asked = f"?key={key}&scope=read,write&expiration=never&return_url=http://127.0.0.1:9/back"
-    back = browser.allow(app.endpoint(f"/1/authorize{asked}"), account="ines.marchetti", unticked={"write"})
+    query = f"?key={key}&scope=read,write&expiration=never&return_url=http://127.0.0.1:9/back"
+    back = browser.allow(app.endpoint(f"/1/authorize{query}"), account="ines.marchetti", unticked={"write"})
     header = {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{back["token"]}"'}
     me = httpx.get(app.endpoint("/1/members/me"), headers=header).json()
-    written = httpx.post(app.endpoint("/1/cards"), headers=header)
+    write = httpx.post(app.endpoint("/1/cards"), headers=header)
 
-    assert ("ines.marchetti", 401) == (me["username"], written.status_code)
+    assert ("ines.marchetti", 401) == (me["username"], write.status_code)
 
 
 @pytest.mark.parametrize("name", ["notes"], indirect=True, scope="module")
-def test_notes_shares_the_pages_that_were_picked_and_no_others(app: Application, browser: Browser) -> None:
+def test_notes_shares_only_the_picked_pages(app: Application, browser: Browser) -> None:
     leads, box = app.emulator.examples()["database_id"], browser.form(app.address()).named["Leads"]
     granted = tokens(app, browser.allow(app.address(), unticked={box}))
     without = httpx.get(app.endpoint(f"/v1/databases/{leads}"), headers=bearer(granted["access_token"]))
@@ -65,7 +65,7 @@ def test_notes_shares_the_pages_that_were_picked_and_no_others(app: Application,
 
 
 @pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
-def test_tables_shares_the_bases_that_were_picked_and_no_others(app: Application, browser: Browser) -> None:
+def test_tables_shares_only_the_picked_bases(app: Application, browser: Browser) -> None:
     form, examples = browser.form(app.address()), app.emulator.examples()
     granted = tokens(app, browser.allow(app.address(), unticked={examples["base_id"]}))
     listed = httpx.get(app.endpoint("/v0/meta/bases"), headers=bearer(granted["access_token"])).json()
@@ -79,7 +79,7 @@ def test_tables_shares_the_bases_that_were_picked_and_no_others(app: Application
 
 
 @pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
-def test_tables_asks_again_when_no_base_was_picked(app: Application, browser: Browser) -> None:
+def test_tables_shows_the_form_again_without_a_picked_base(app: Application, browser: Browser) -> None:
     form = browser.form(app.address())
     answer = browser.send(form, "allow", unticked=set(form.boxes))
 
@@ -87,17 +87,17 @@ def test_tables_asks_again_when_no_base_was_picked(app: Application, browser: Br
 
 
 @pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
-def test_tables_lets_a_second_user_into_their_own_bases(app: Application, browser: Browser) -> None:
+def test_a_second_tables_user_sees_their_own_bases(app: Application, browser: Browser) -> None:
     examples = app.emulator.examples()
-    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+    granted = tokens(app, browser.allow(app.address(), account=app.flow.second))
     listed = httpx.get(app.endpoint("/v0/meta/bases"), headers=bearer(granted["access_token"])).json()
 
     assert (examples["hidden_base_id"], "owner") in [(base["id"], base["permissionLevel"]) for base in listed["bases"]]
 
 
 @pytest.mark.parametrize("name", ["chat"], indirect=True, scope="module")
-def test_a_second_workspace_of_chat_has_channels_of_its_own(app: Application, browser: Browser) -> None:
-    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+def test_a_second_chat_workspace_has_its_own_channels(app: Application, browser: Browser) -> None:
+    granted = tokens(app, browser.allow(app.address(), account=app.flow.second))
     headers = bearer(granted["access_token"])
     listed = httpx.post(app.endpoint("/api/conversations.list"), headers=headers).json()
 
@@ -106,21 +106,21 @@ def test_a_second_workspace_of_chat_has_channels_of_its_own(app: Application, br
 
 
 @pytest.mark.parametrize("name", ["crm"], indirect=True, scope="module")
-def test_a_second_portal_of_crm_has_contacts_of_its_own(app: Application, browser: Browser) -> None:
-    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+def test_a_second_crm_portal_has_its_own_contacts(app: Application, browser: Browser) -> None:
+    granted = tokens(app, browser.allow(app.address(), account=app.flow.second))
     listed = httpx.get(app.endpoint("/crm/v3/objects/contacts"), headers=bearer(granted["access_token"])).json()
 
-    assert app.dialect.second == str(granted["hub_id"])
+    assert app.flow.second == str(granted["hub_id"])
     assert ["Ines", "Pavel", "Thu"] == [contact["properties"]["firstname"] for contact in listed["results"]]
 
 
 @pytest.mark.parametrize("name", ["notes"], indirect=True, scope="module")
-def test_a_second_workspace_of_notes_has_databases_of_its_own(app: Application, browser: Browser) -> None:
+def test_a_second_notes_workspace_has_its_own_databases(app: Application, browser: Browser) -> None:
     form = browser.form(app.address())
     other = next(account for account in form.accounts if account != form.account)
     granted = tokens(app, browser.allow(app.address(), account=other))
     only = {"filter": {"property": "object", "value": "data_source"}}
-    found = httpx.post(app.endpoint("/v1/search"), headers=bearer(granted["access_token"]), json=only).json()
+    matches = httpx.post(app.endpoint("/v1/search"), headers=bearer(granted["access_token"]), json=only).json()
 
     assert "Lantern Bakery" == granted["workspace_name"]
-    assert ["Recipes"] == [one["title"][0]["plain_text"] for one in found["results"]]
+    assert ["Recipes"] == [match["title"][0]["plain_text"] for match in matches["results"]]

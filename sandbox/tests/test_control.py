@@ -6,27 +6,29 @@ import httpx
 import pytest
 
 from harness.wait import wait_until
-from sandbox.tests.notes.asking import me
+from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.knobs import parse_knobs
 from workspace_sandbox.runner import run_sandbox
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
-def test_whoever_asks_for_something_else_is_told_what_there_is(sandbox: Sandbox, method: str, path: str) -> None:
+def test_an_unknown_path_is_rejected_with_a_hint(sandbox: Sandbox, method: str, path: str) -> None:
     answer = httpx.request(method, f"{sandbox.address}{path}")
 
     assert 404 == answer.status_code
-    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port steers the stand-ins")
+    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port controls the emulators")
 
 
-def test_the_journal_tells_what_arrived_and_is_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_the_request_log_is_listed_and_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     me(sandbox)
 
-    told = control.get("/notes/requests").json()
+    requests = control.get("/notes/requests").json()
     control.delete("/notes/requests")
 
-    assert [("GET", "/v1/users/me", 200)] == [(seen["method"], seen["path"], seen["status"]) for seen in told]
+    assert [("GET", "/v1/users/me", 200)] == [
+        (request["method"], request["path"], request["status"]) for request in requests
+    ]
     assert [] == control.get("/notes/requests").json()
 
 
@@ -43,26 +45,24 @@ def test_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     assert 200 == me(sandbox).status_code
 
 
-def test_a_request_that_a_fault_holds_up_goes_on_when_faults_are_cleared(
-    sandbox: Sandbox, control: httpx.Client
-) -> None:
+def test_a_delayed_request_continues_when_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "delay", "seconds": 600})
     with ThreadPoolExecutor() as pool:
-        held_up = pool.submit(me, sandbox)
+        delayed = pool.submit(me, sandbox)
         wait_until(lambda: sandbox.emulators["notes"].context.requests_in_progress == 1)
         control.delete("/notes/faults")
 
-        assert 200 == held_up.result(60).status_code
+        assert 200 == delayed.result(60).status_code
     assert 0 == sandbox.emulators["notes"].context.requests_in_progress
 
 
-def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_a_dropped_connection_is_logged_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "drop_before"})
 
     with pytest.raises(httpx.TransportError):
         me(sandbox)
 
-    assert [None] == [seen["status"] for seen in control.get("/notes/requests").json()]
+    assert [None] == [request["status"] for request in control.get("/notes/requests").json()]
 
 
 @pytest.mark.parametrize(
@@ -75,19 +75,19 @@ def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, c
     ],
     ids=str,
 )
-def test_what_gives_clients_room_again_is_made_known(
+def test_resetting_limits_notifies_the_released_callback(
     sandbox: Sandbox, control: httpx.Client, method: str, path: str, body: dict[str, object]
 ) -> None:
     control.post("/save", json={"name": "room"})
-    told: list[str] = []
-    sandbox.released = lambda: told.append(path)
+    notified: list[str] = []
+    sandbox.released = lambda: notified.append(path)
 
     control.request(method, path, json=body)
 
-    assert [path] == told
+    assert [path] == notified
 
 
-def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) -> None:
+def test_an_unknown_knob_is_rejected_with_the_available_knobs(control: httpx.Client) -> None:
     reply = control.post("/notes/knobs", json={"volume": 11})
 
     assert 400 == reply.status_code
@@ -95,7 +95,7 @@ def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) 
 
 
 @pytest.mark.parametrize(
-    ("name", "knob", "value", "told"),
+    ("name", "knob", "value", "expected"),
     [
         ("notes", "row_cap", "many", "row_cap must be a whole number from 0 on."),
         ("notes", "limits", 1, "limits must be true or false."),
@@ -107,24 +107,24 @@ def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) 
     ],
     ids=str,
 )
-def test_what_a_knob_does_not_take_is_refused(
-    control: httpx.Client, name: str, knob: str, value: object, told: str
+def test_invalid_knob_values_are_rejected(
+    control: httpx.Client, name: str, knob: str, value: object, expected: str
 ) -> None:
     reply = control.post(f"/{name}/knobs", json={knob: value})
 
     assert 400 == reply.status_code
-    assert reply.json()["error"].startswith(told)
+    assert reply.json()["error"].startswith(expected)
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_every_first_value_is_one_that_its_knob_takes(name: str) -> None:
+def test_every_default_is_valid_for_its_knob(name: str) -> None:
     emulator = EMULATORS[name]
 
     assert dict(emulator.knobs) == parse_knobs(emulator.knobs, emulator.knobs, emulator.knob_readers)
     assert emulator.knob_readers.keys() <= emulator.knobs.keys()
 
 
-def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Client) -> None:
+def test_an_unknown_emulator_is_rejected_with_the_available_emulators(control: httpx.Client) -> None:
     reply = control.get("/calendar/requests")
 
     assert 404 == reply.status_code
@@ -133,7 +133,7 @@ def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Clie
 
 @pytest.mark.parametrize("field", ["attachments", "labels"])
 @pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
-def test_an_act_with_a_list_that_is_none_is_refused(field: str, value: object) -> None:
+def test_a_user_action_with_an_invalid_list_is_rejected(field: str, value: object) -> None:
     letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
     with run_sandbox("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
         reply = control.post("/mail/act", json=letter)

@@ -1,4 +1,4 @@
-"""What is played of the vendors' published routes, and how the rest is answered."""
+"""Coverage of the vendors' published routes, and responses of unsupported routes."""
 
 import re
 from typing import Any
@@ -11,8 +11,8 @@ from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 
 
 def coverage(sandbox: Sandbox, name: str) -> dict[str, Any]:
-    told: dict[str, Any] = httpx.get(f"{sandbox.address}/_control/{name}/coverage").json()
-    return told
+    report: dict[str, Any] = httpx.get(f"{sandbox.address}/_control/{name}/coverage").json()
+    return report
 
 
 def address(sandbox: Sandbox, name: str, path: str) -> str:
@@ -20,43 +20,43 @@ def address(sandbox: Sandbox, name: str, path: str) -> str:
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_a_coverage_counts_what_it_lists(sandbox: Sandbox, name: str) -> None:
-    told = coverage(sandbox, name)
-    supports = [route["support"] for route in told["routes"] if route.get("published", True)]
+def test_coverage_counts_match_the_listed_routes(sandbox: Sandbox, name: str) -> None:
+    report = coverage(sandbox, name)
+    supports = [route["support"] for route in report["routes"] if route.get("published", True)]
 
     assert {kind: supports.count(kind) for kind in ("done", "partly", "absent")} == {
-        kind: told[kind] for kind in ("done", "partly", "absent")
+        kind: report[kind] for kind in ("done", "partly", "absent")
     }
-    assert told["done"] > 0 < told["absent"]
-    assert [] == [route for route in told["routes"] if ("lacks" in route) != (route["support"] == "partly")]
+    assert report["done"] > 0 < report["absent"]
+    assert [] == [route for route in report["routes"] if ("lacks" in route) != (route["support"] == "partly")]
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_every_route_that_is_absent_says_so(sandbox: Sandbox, name: str) -> None:
+def test_every_absent_route_responds_501(sandbox: Sandbox, name: str) -> None:
     absent = [route for route in coverage(sandbox, name)["routes"] if route["support"] == "absent"]
     with httpx.Client() as http:
-        answers = [
+        responses = [
             http.request(route["method"].replace("*", "POST"), address(sandbox, name, route["path"]))
             for route in absent
         ]
 
-    assert {501} == {answer.status_code for answer in answers}
+    assert {501} == {response.status_code for response in responses}
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -> None:
-    played = [route for route in coverage(sandbox, name)["routes"] if route["support"] != "absent"]
+def test_no_emulated_route_responds_501(sandbox: Sandbox, name: str) -> None:
+    emulated = [route for route in coverage(sandbox, name)["routes"] if route["support"] != "absent"]
     with httpx.Client() as http:
-        answers = [
+        responses = [
             http.request(route["method"].replace("*", "POST"), address(sandbox, name, route["path"]))
-            for route in played
+            for route in emulated
         ]
 
-    assert 501 not in {answer.status_code for answer in answers}
+    assert 501 not in {response.status_code for response in responses}
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "said"),
+    ("name", "path", "expected"),
     [
         ("notes", "/v1/file_uploads", '"code": "not_implemented"'),
         ("boards", "/1/boards/{id}/boardPlugins", '"error":"NOT_IMPLEMENTED"'),
@@ -66,12 +66,12 @@ def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -
         ("tables", "/v0/meta/bases/{id}/shares", '"NOT_IMPLEMENTED"'),
     ],
 )
-def test_what_is_absent_is_told_in_the_vendors_shape(sandbox: Sandbox, name: str, path: str, said: str) -> None:
-    answer = httpx.get(address(sandbox, name, path))
+def test_an_absent_route_responds_in_the_vendors_format(sandbox: Sandbox, name: str, path: str, expected: str) -> None:
+    response = httpx.get(address(sandbox, name, path))
 
-    assert 501 == answer.status_code
-    assert said in answer.text
-    assert "this stand-in does not play it" in answer.text
+    assert 501 == response.status_code
+    assert expected in response.text
+    assert "this emulator does not support it" in response.text
 
 
 def test_the_control_routes_are_described(sandbox: Sandbox) -> None:

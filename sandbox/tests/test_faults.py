@@ -1,4 +1,4 @@
-"""Faults: how they are asked for, what they meet, and what is told of them."""
+"""Injected faults: validation, matching, effects and reports."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,7 +31,7 @@ def me(sandbox: Sandbox, token: str = "") -> httpx.Response:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("options", "expected"),
     [
         ({}, "fault is needed."),
         ({"fault": "stauts"}, "fault is no 'stauts'; did you mean status? There are status, delay, "),
@@ -50,44 +50,44 @@ def me(sandbox: Sandbox, token: str = "") -> httpx.Response:
     ],
     ids=str,
 )
-def test_a_fault_that_cannot_be_read_is_refused_with_all_that_is_wrong(
-    control: httpx.Client, wanted: dict[str, object], told: str
+def test_an_invalid_fault_is_rejected_with_all_violations(
+    control: httpx.Client, options: dict[str, object], expected: str
 ) -> None:
-    reply = control.post("/notes/faults", json=wanted)
+    reply = control.post("/notes/faults", json=options)
 
     assert 400 == reply.status_code
-    assert reply.json()["error"].startswith(told)
+    assert reply.json()["error"].startswith(expected)
     assert [] == control.get("/notes/faults").json()
 
 
 @pytest.mark.parametrize("content", [b"[]", b"3", b"{", b"\xff", b"[" * 100_000])
-def test_a_body_that_is_no_json_object_is_refused(control: httpx.Client, content: bytes) -> None:
+def test_a_body_that_is_no_json_object_is_rejected(control: httpx.Client, content: bytes) -> None:
     assert 400 == control.post("/notes/faults", content=content).status_code
 
 
-def test_the_type_that_a_fault_names_is_that_of_its_answer(sandbox: Sandbox, control: httpx.Client) -> None:
-    given = {"Content-Type": "text/html; charset=utf-8", "Retry-After": 3}
-    control.post("/notes/faults", json={"fault": "status", "status": 503, "headers": given, "body": "<p>away"})
+def test_a_fault_sets_the_response_headers(sandbox: Sandbox, control: httpx.Client) -> None:
+    headers = {"Content-Type": "text/html; charset=utf-8", "Retry-After": 3}
+    control.post("/notes/faults", json={"fault": "status", "status": 503, "headers": headers, "body": "<p>away"})
 
-    answer = me(sandbox)
+    response = me(sandbox)
 
-    assert (503, "<p>away") == (answer.status_code, answer.text)
-    assert ("text/html; charset=utf-8", "3") == (answer.headers["Content-Type"], answer.headers["Retry-After"])
+    assert (503, "<p>away") == (response.status_code, response.text)
+    assert ("text/html; charset=utf-8", "3") == (response.headers["Content-Type"], response.headers["Retry-After"])
 
 
-def test_a_body_that_is_null_is_answered_as_null(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_a_null_body_is_sent_as_null(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "status", "status": 200, "body": None})
 
     assert "null" == me(sandbox).text
 
 
-def test_a_fault_begins_after_so_many_requests(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_a_fault_starts_after_the_given_number_of_requests(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "status", "status": 502, "after": 2})
 
     assert [200, 200, 502, 200] == [me(sandbox).status_code for _ in range(4)]
 
 
-def test_a_fault_is_for_one_token_alone(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_a_fault_can_be_limited_to_one_token(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "status", "status": 502, "token": "another"})
 
     assert [200, 502] == [me(sandbox).status_code, me(sandbox, "another").status_code]
@@ -96,7 +96,7 @@ def test_a_fault_is_for_one_token_alone(sandbox: Sandbox, control: httpx.Client)
 @pytest.mark.parametrize(
     "request_", [{"params": {"token": "t1"}}, {"data": {"token": "t1"}}, {"json": {"token": "t1"}}], ids=str
 )
-def test_a_token_is_found_where_vendors_take_it(
+def test_a_fault_matches_tokens_in_query_form_and_json(
     sandbox: Sandbox, control: httpx.Client, request_: dict[str, Any]
 ) -> None:
     control.post("/chat/faults", json={"fault": "status", "status": 502, "token": "t1"})
@@ -105,28 +105,28 @@ def test_a_token_is_found_where_vendors_take_it(
     assert 502 == httpx.request("POST", f"{address}/api/auth.test", **request_).status_code
 
 
-def test_a_fault_by_chance_repeats_exactly() -> None:
+def test_a_seeded_random_fault_is_reproducible() -> None:
     first, again = (parse_fault({"fault": "delay", "times": 100, "probability": 0.3, "seed": 7}) for _ in range(2))
 
-    met = [first.consume() for _ in range(100)]
+    hits = [first.consume() for _ in range(100)]
 
-    assert met == [again.consume() for _ in range(100)]
-    assert 15 <= sum(met) <= 45
+    assert hits == [again.consume() for _ in range(100)]
+    assert 15 <= sum(hits) <= 45
 
 
-def test_the_plan_tells_what_each_fault_has_done(sandbox: Sandbox, control: httpx.Client) -> None:
-    asked = {"fault": "status", "status": 502, "method": "get", "times": 3, "after": 1}
-    control.post("/notes/faults", json=asked)
+def test_listed_faults_report_their_counts(sandbox: Sandbox, control: httpx.Client) -> None:
+    options = {"fault": "status", "status": 502, "method": "get", "times": 3, "after": 1}
+    control.post("/notes/faults", json=options)
     for _ in range(2):
         me(sandbox)
 
-    plan = control.get("/notes/faults").json()
+    faults = control.get("/notes/faults").json()
 
-    assert [{**asked, "method": "GET", "matched": 2, "done": 1, "left": 2}] == plan
+    assert [{**options, "method": "GET", "matched": 2, "done": 1, "left": 2}] == faults
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "said"),
+    ("name", "status", "expected"),
     [
         ("notes", 429, '"code": "rate_limited"'),
         ("boards", 429, "API_TOKEN_LIMIT_EXCEEDED"),
@@ -136,19 +136,19 @@ def test_the_plan_tells_what_each_fault_has_done(sandbox: Sandbox, control: http
         ("tables", 429, "Rate limit exceeded"),
     ],
 )
-def test_a_throttle_speaks_as_the_vendor_does(
-    sandbox: Sandbox, control: httpx.Client, name: str, status: int, said: str
+def test_a_throttle_uses_the_vendors_error(
+    sandbox: Sandbox, control: httpx.Client, name: str, status: int, expected: str
 ) -> None:
     control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
 
-    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
+    response = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
-    assert status == answer.status_code
-    assert said in answer.text
+    assert status == response.status_code
+    assert expected in response.text
 
 
 @pytest.mark.parametrize("name", ["notes", "chat"])
-def test_a_throttle_names_the_seconds_where_the_vendor_does(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
+def test_a_throttle_sets_retry_after_where_the_vendor_does(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
     control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
 
     answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
@@ -157,12 +157,12 @@ def test_a_throttle_names_the_seconds_where_the_vendor_does(sandbox: Sandbox, co
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
+def test_every_kind_of_fault_can_be_parsed(kind: str) -> None:
     assert kind == parse_fault({"fault": kind, "method": None}).fault
 
 
 @pytest.mark.parametrize(
-    ("fault", "answered", "written"),
+    ("fault", "expected_status", "written"),
     [
         ({"fault": "status", "status": 502, "body": "no"}, 502, False),
         ({"fault": "status", "status": 502, "served": True}, 502, True),
@@ -174,8 +174,8 @@ def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
     ],
     ids=str,
 )
-def test_a_fault_strikes_before_or_after_the_work(
-    sandbox: Sandbox, control: httpx.Client, fault: dict[str, Any], answered: int | None, *, written: bool
+def test_a_fault_applies_before_or_after_the_write(
+    sandbox: Sandbox, control: httpx.Client, fault: dict[str, Any], expected_status: int | None, *, written: bool
 ) -> None:
     notes = create_emulator(sandbox, NotesEmulator)
     notes.context.knobs["limits"] = False
@@ -185,11 +185,11 @@ def test_a_fault_strikes_before_or_after_the_work(
     page = {"parent": {"database_id": notes.examples()["database_id"]}, "properties": {}}
 
     with suppress(httpx.TransportError):
-        answer = httpx.post(f"{notes.context.addresses['base']}/v1/pages", headers=headers, json=page)
-        status = answer.status_code
-        assert (b"<html>" in answer.content) == (fault["fault"] == "garbage")
+        response = httpx.post(f"{notes.context.addresses['base']}/v1/pages", headers=headers, json=page)
+        status = response.status_code
+        assert (b"<html>" in response.content) == (fault["fault"] == "garbage")
 
-    assert (answered, written) == (status, len(notes.workspace.pages) > before)
+    assert (expected_status, written) == (status, len(notes.workspace.pages) > before)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_fault_strikes_before_or_after_the_work(
         ("tables", "SERVER_ERROR"),
     ],
 )
-def test_a_failure_of_the_stand_in_is_logged_and_looks_like_one_of_the_vendors(
+def test_an_emulator_failure_is_logged_and_uses_the_vendors_error(
     sandbox: Sandbox,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -1,4 +1,4 @@
-"""Deliveries of all applications: when one counts as received, when it is tried again, and what is written down."""
+"""Event deliveries of all applications: success, retries and the delivery log."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -25,10 +25,10 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 async def hooks(clock: ManualClock) -> AsyncIterator[HookSender]:
-    made, application = HookSender(EmulatorContext(clock)), web.Application()
-    await made.start(application)
-    yield made
-    await made.stop(application)
+    sender, application = HookSender(EmulatorContext(clock)), web.Application()
+    await sender.start(application)
+    yield sender
+    await sender.stop(application)
 
 
 def letter(url: str, **more: Any) -> OutgoingHook:
@@ -51,7 +51,7 @@ async def sent(hooks: HookSender, sending: OutgoingHook) -> Sequence[tuple[int, 
     return [(one.attempt, one.status, one.reason) for one in hooks.log]
 
 
-async def test_a_failed_delivery_is_tried_again_after_its_pauses(
+async def test_a_failed_delivery_is_retried_after_each_delay(
     hooks: HookSender, clock: ManualClock, inbox: Inbox
 ) -> None:
     inbox.answers += [FAILED] * 2
@@ -62,50 +62,50 @@ async def test_a_failed_delivery_is_tried_again_after_its_pauses(
     assert 360 == clock.at
 
 
-async def test_a_delivery_is_given_up_after_its_last_pause(hooks: HookSender, inbox: Inbox) -> None:
+async def test_a_delivery_is_dropped_after_the_last_retry(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers += [FAILED] * 3
 
     assert 2 == len(await sent(hooks, letter(inbox.address, retry_delays=[1])))
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
-async def test_any_success_will_do(hooks: HookSender, inbox: Inbox, status: int) -> None:
+async def test_every_2xx_status_counts_as_delivered(hooks: HookSender, inbox: Inbox, status: int) -> None:
     inbox.answers.append((status, {}, b""))
 
     assert [(1, status, None)] == await sent(hooks, letter(inbox.address, retry_delays=[1]))
 
 
 @pytest.mark.parametrize("answer", [FAILED, (404, {}, b""), (307, {"Location": "/elsewhere"}, b"")])
-async def test_anything_else_is_a_failure(hooks: HookSender, inbox: Inbox, answer: Answer) -> None:
+async def test_every_other_status_counts_as_failed(hooks: HookSender, inbox: Inbox, answer: Answer) -> None:
     inbox.answers.append(answer)
 
     assert [(1, answer[0], "http_error")] == await sent(hooks, letter(inbox.address))
 
 
 @pytest.mark.parametrize(("url", "reason"), [("http://127.0.0.1:1/", "connection_failed"), ("no", "unknown_error")])
-async def test_an_address_that_cannot_be_reached_is_a_failure(hooks: HookSender, url: str, reason: str) -> None:
+async def test_an_unreachable_url_counts_as_failed(hooks: HookSender, url: str, reason: str) -> None:
     assert [(1, None, reason)] == await sent(hooks, letter(url))
 
 
-async def test_a_receiver_that_says_nothing_is_not_waited_for(hooks: HookSender) -> None:
+async def test_a_silent_receiver_times_out(hooks: HookSender) -> None:
     with create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
 
         assert [(1, None, "http_timeout")] == await sent(hooks, letter(url, ack_seconds=0.05))
 
 
-async def test_a_success_can_be_sent_twice(hooks: HookSender, inbox: Inbox) -> None:
+async def test_a_delivered_event_can_be_duplicated(hooks: HookSender, inbox: Inbox) -> None:
     assert [(1, 200, None), (2, 200, None)] == await sent(hooks, letter(inbox.address, repeats_success=True))
 
 
-async def test_whoever_counts_attempts_can_end_them(hooks: HookSender, inbox: Inbox) -> None:
+async def test_an_attempt_callback_can_stop_the_retries(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers.append(FAILED)
 
     assert 1 == len(await sent(hooks, letter(inbox.address, retry_delays=[1], on_attempt=lambda _: False)))
 
 
 @pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.user_actions])
-def test_the_deliveries_are_told(name: str) -> None:
+def test_the_deliveries_are_listed(name: str) -> None:
     emulator = Sandbox({name: EMULATORS[name]}).emulators[name]
 
     assert {"deliveries": []} == emulator.perform({"action": "deliveries"})

@@ -21,7 +21,7 @@ def last_text(sandbox: RunningSandbox) -> str:
     return str(next(channel.newest_first()).text)
 
 
-def test_two_at_a_time_never_meet(one: RunningSandbox) -> None:
+def test_two_sandboxes_are_isolated(one: RunningSandbox) -> None:
     with run_sandbox("chat") as other:
         before = last_text(other)
         one.chat.act("message", channel_id=one.chat.examples["channel_id"], text="Only here")
@@ -34,20 +34,20 @@ def test_two_at_a_time_never_meet(one: RunningSandbox) -> None:
         assert {one.url, *one.chat.urls.values()}.isdisjoint({other.url, *other.chat.urls.values()})
 
 
-def test_nothing_listens_but_on_loopback(one: RunningSandbox) -> None:
+def test_every_listener_is_on_loopback(one: RunningSandbox) -> None:
     hosts = {host for runner in one._sandbox._runners for host, _ in runner.addresses}
 
     assert 4 == len(one._sandbox._runners)
     assert all(ipaddress.ip_address(host).is_loopback for host in hosts)
 
 
-def test_what_is_still_held_up_ends_with_the_sandbox() -> None:
+def test_delayed_requests_are_cancelled_with_the_sandbox() -> None:
     with run_sandbox("chat") as ending:
-        stage = ending.chat._emulator.context
+        context = ending.chat._emulator.context
         ending.chat.fault("delay", path="/api/auth.test", seconds=60)
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{ending.chat.url}/api/auth.test", timeout=0.2)
-        wait_until(lambda: stage._delays)
-        (held_up,) = stage._delays
+        wait_until(lambda: context._delays)
+        (delayed,) = context._delays
 
-    assert held_up.cancelled()
+    assert delayed.cancelled()

@@ -60,32 +60,32 @@ def test_a_person_acts_and_what_was_saved_is_loaded(sandbox, slack):
     assert ts != slack.conversations_history(channel=channel)["messages"][0]["ts"]
 
 
-def test_what_is_not_played_is_named(sandbox):
-    with pytest.raises(KeyError, match="notes is not played; there are chat"):
+def test_an_emulator_that_is_not_running_is_named(sandbox):
+    with pytest.raises(KeyError, match="notes is not running; there are chat"):
         sandbox.notes
 """
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the wheel in it, which borrows what the wheel depends on."""
+    """The programs of an environment with the wheel, which borrows its dependencies."""
     folder = tmp_path_factory.mktemp("package")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=REPOSITORY / "sandbox", check=True, capture_output=True, timeout=60)
-    made = folder / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True, timeout=60)
-    python = made / "bin" / "python"
+    target = folder / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(target)], check=True, timeout=60)
+    python = target / "bin" / "python"
     # What is installed for work on this repository is found by a file that only a folder of its own makes count.
     here = sysconfig.get_path("purelib")
-    packages = Path(_told(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+    packages = Path(_output(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (packages / "borrowed.pth").write_text(f"{here}\n")
     wheel = next(folder.glob("*.whl"))
     install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True, timeout=60)
-    return made / "bin"
+    return target / "bin"
 
 
-def _told(*command: str) -> str:
+def _output(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
@@ -98,31 +98,31 @@ def started(environment: Path, *options: str) -> Iterator[dict[str, Any]]:
         process.communicate(timeout=60)
 
 
-def test_the_wheel_brings_the_sandbox_and_nothing_of_the_gateway(environment: Path) -> None:
+def test_the_wheel_contains_the_sandbox_without_the_gateway(environment: Path) -> None:
     look = (
         "from importlib.util import find_spec; print(["
         # A folder with files only, such as the gateway's pages, has no origin.
         "bool(getattr(find_spec(name), 'origin', None)) for name in ('workspace_sandbox', 'connector_gateway')])"
     )
 
-    assert "[True, False]\n" == _told(str(environment / "python"), "-c", look)
+    assert "[True, False]\n" == _output(str(environment / "python"), "-c", look)
 
 
-def test_the_command_plays_what_is_asked_for_and_keeps_it(environment: Path, tmp_path: Path) -> None:
+def test_the_command_runs_and_saves_the_requested_emulators(environment: Path, tmp_path: Path) -> None:
     options = ["--only", "chat, notes", "--data", str(tmp_path / "kept")]
     with started(environment, *options) as first:
         post = {"action": "message", "channel_id": first["examples"]["chat"]["channel_id"], "text": "Kept"}
         ts = httpx.post(f"{first['sandbox_url']}/_control/chat/act", json=post).json()["ts"]
     with started(environment, *options) as second:
         token = {"Authorization": f"Bearer {second['upstreams']['chat']['token']}"}
-        asked = f"{second['upstreams']['chat']['base_url']}/api/conversations.history"
-        history = httpx.get(asked, params={"channel": post["channel_id"]}, headers=token).json()
+        url = f"{second['upstreams']['chat']['base_url']}/api/conversations.history"
+        history = httpx.get(url, params={"channel": post["channel_id"]}, headers=token).json()
 
     assert ["notes", "chat"] == list(first["upstreams"])
     assert ts == history["messages"][0]["ts"]
 
 
-def test_input_that_has_ended_before_the_start_ends_the_command(environment: Path) -> None:
+def test_closed_input_ends_the_command(environment: Path) -> None:
     command = [str(environment / "workspace-sandbox"), "--only", "chat", "--port", "0", "--until-eof"]
 
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
@@ -130,7 +130,7 @@ def test_input_that_has_ended_before_the_start_ends_the_command(environment: Pat
     assert (0, "") == (done.returncode, done.stderr)
 
 
-def test_the_fixture_is_there_in_pytest(environment: Path, tmp_path: Path) -> None:
+def test_the_pytest_fixture_is_available(environment: Path, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nsandbox_only = chat\n")
     (tmp_path / "test_using.py").write_text(USING)
     # What is borrowed brings plugins that take seconds to load.
@@ -143,16 +143,16 @@ def test_the_fixture_is_there_in_pytest(environment: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         (["--only", "notse"], "There is no 'notse'; did you mean notes? There are notes, boards"),
-        (["--only", ","], "Name an application."),
-        (["--data", "{used}"], "holds other files and no state of a sandbox; name an empty one."),
+        (["--only", ","], "Name at least one emulator."),
+        (["--data", "{used}"], "contains other files and no state of a sandbox; name an empty folder."),
     ],
     ids=str,
 )
-def test_what_cannot_be_played_is_told_in_a_sentence(
-    environment: Path, tmp_path: Path, options: list[str], told: str
+def test_invalid_options_are_reported_without_a_traceback(
+    environment: Path, tmp_path: Path, options: list[str], expected: str
 ) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     command = [str(environment / "workspace-sandbox"), *(option.format(used=tmp_path) for option in options)]
@@ -160,11 +160,11 @@ def test_what_cannot_be_played_is_told_in_a_sentence(
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
     assert done.returncode in {1, 2}
-    assert told in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence(environment: Path) -> None:
+def test_a_port_in_use_is_reported_without_a_traceback(environment: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [str(environment / "workspace-sandbox"), "--only", "chat", "--port", str(port)]

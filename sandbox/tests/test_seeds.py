@@ -1,4 +1,4 @@
-"""Seeds: what applications hold besides, told in plain words in a file."""
+"""Seed files with additional data for applications."""
 
 import json
 from pathlib import Path
@@ -20,22 +20,22 @@ from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"
 
 
-def sown(told: dict[str, Any]) -> Sandbox:
-    return Sandbox({name: EMULATORS[name] for name in told}, seeds=told)
+def seeded_sandbox(seeds: dict[str, Any]) -> Sandbox:
+    return Sandbox({name: EMULATORS[name] for name in seeds}, seeds=seeds)
 
 
-def fault_in(path: Path) -> str:
-    """What is said of the file, which has a fault."""
-    told = SeedFile(path, APPLICATIONS)
-    with pytest.raises(InvalidSeed) as fault:
-        sown(dict(told.data))
-    return str(told.with_location(fault.value)).removeprefix(f"{path.parent}/")
+def seed_error(path: Path) -> str:
+    """Return the error for an invalid seed file."""
+    seed = SeedFile(path, APPLICATIONS)
+    with pytest.raises(InvalidSeed) as error:
+        seeded_sandbox(dict(seed.data))
+    return str(seed.with_location(error.value)).removeprefix(f"{path.parent}/")
 
 
-def test_the_example_is_sown_in_every_application() -> None:
-    told = SeedFile(EXAMPLE, APPLICATIONS).data
+def test_the_example_seeds_every_application() -> None:
+    seeds = SeedFile(EXAMPLE, APPLICATIONS).data
 
-    seeded = sown(dict(told)).describe()["seeded"]
+    seeded = seeded_sandbox(dict(seeds)).describe()["seeded"]
 
     assert set(APPLICATIONS) == set(seeded)
     assert ["Roadmap"] == list(seeded["notes"]["databases"])
@@ -43,14 +43,14 @@ def test_the_example_is_sown_in_every_application() -> None:
     assert [1, 1, 1] == [len(seeded["crm"][kind]) for kind in ("companies", "contacts", "deals")]
 
 
-def test_what_was_sown_is_answered_on_the_wire_and_there_again_after_a_reset() -> None:
-    told = {"chat": {"channels": [{"name": "launch", "bot": True, "messages": ["We ship", {"text": "Fine"}]}]}}
-    with run_sandbox("chat", seeds=told) as sandbox:
+def test_seeded_data_survives_a_reset() -> None:
+    seeds = {"chat": {"channels": [{"name": "launch", "bot": True, "messages": ["We ship", {"text": "Fine"}]}]}}
+    with run_sandbox("chat", seeds=seeds) as sandbox:
         chat, channel = sandbox.chat, sandbox.seeded["chat"]["channels"]["launch"]["channel_id"]
 
         def texts() -> list[str]:
-            asked, token = f"{chat.url}/api/conversations.history", {"Authorization": f"Bearer {chat.token}"}
-            history = httpx.get(asked, params={"channel": channel}, headers=token).json()["messages"]
+            url, token = f"{chat.url}/api/conversations.history", {"Authorization": f"Bearer {chat.token}"}
+            history = httpx.get(url, params={"channel": channel}, headers=token).json()["messages"]
             return [message["text"] for message in history if "subtype" not in message]
 
         first = texts()
@@ -60,16 +60,16 @@ def test_what_was_sown_is_answered_on_the_wire_and_there_again_after_a_reset() -
     assert ["Fine", "We ship"] == first == again
 
 
-def test_nobody_is_told_of_what_is_sown() -> None:
-    told = {"chat": {"channels": [{"name": "general", "messages": ["By a seed"]}]}}
-    sandbox = Sandbox({"chat": EMULATORS["chat"]}, seeds=told, hooks_url="http://127.0.0.1:9")
+def test_seeding_sends_no_deliveries() -> None:
+    seeds = {"chat": {"channels": [{"name": "general", "messages": ["By a seed"]}]}}
+    sandbox = Sandbox({"chat": EMULATORS["chat"]}, seeds=seeds, hooks_url="http://127.0.0.1:9")
 
     assert [] == sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
     assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].context.knobs["events_url"]
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "expected"),
     [
         (
             "seed.yaml",
@@ -128,15 +128,15 @@ def test_nobody_is_told_of_what_is_sown() -> None:
         ),
     ],
 )
-def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, name: str, content: str, told: str) -> None:
+def test_an_invalid_seed_is_reported_with_file_and_line(tmp_path: Path, name: str, content: str, expected: str) -> None:
     path = tmp_path / name
     path.write_text(content)
 
-    assert fault_in(path).startswith(told)
+    assert seed_error(path).startswith(expected)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "expected"),
     [
         ("seed.json", '{\n"notse": {}}', "seed.json:2: notse: There is no 'notse'; did you mean notes? "),
         ("seed.json", '{\n"notes": ]', "seed.json:2: Expecting value."),
@@ -146,17 +146,17 @@ def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, name: str, conte
         ("seed.yaml", "notes: !!python/object:os.system {}", "seed.yaml:1: could not determine a constructor"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str, content: str, told: str) -> None:
+def test_an_unreadable_seed_file_is_rejected(tmp_path: Path, name: str, content: str, expected: str) -> None:
     path = tmp_path / name
     path.write_text(content)
 
-    with pytest.raises(UnreadableSeed) as fault:
+    with pytest.raises(UnreadableSeed) as error:
         SeedFile(path, APPLICATIONS)
 
-    assert told in str(fault.value)
+    assert expected in str(error.value)
 
 
-def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
+def test_the_command_exits_with_the_error_of_a_seed(tmp_path: Path) -> None:
     path = tmp_path / "seed.json"
     path.write_text(json.dumps({"chat": {"chanels": []}}))
 
@@ -166,12 +166,12 @@ def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
     assert f"Error: {path}:1: chat.chanels: There is no 'chanels'; did you mean channels?" in done.output
 
 
-def test_a_beginning_has_what_was_sown() -> None:
-    sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
+def test_the_initial_state_contains_the_seeded_data() -> None:
+    sandbox = seeded_sandbox({"boards": {"boards": [{"name": "Sown"}]}})
     boards = create_emulator(sandbox, BoardsEmulator)
-    beginning: InitialState = next(iter(sandbox._initial_states.values()))
+    initial_state: InitialState = next(iter(sandbox._initial_states.values()))
     boards.context.change_count += 1
 
-    beginning.restore()
+    initial_state.restore()
 
     assert 1 == [board.name for board in boards.store.boards.values()].count("Sown")

@@ -19,7 +19,7 @@ from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.html_browser import Browser as Reader
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from harness.secret_leaks import LEAKS
+from harness.secret_leaks import INTENDED_RECIPIENTS, LEAKS
 from workspace_sandbox.notes import NotesEmulator
 
 

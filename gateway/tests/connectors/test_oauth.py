@@ -17,7 +17,7 @@ from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.operation_calls import calls_of, read
 from harness.requirement import requirement
 from harness.sandbox_server import create_emulator, run_emulators
-from sandbox.tests.dialects import DIALECTS
+from sandbox.tests.oauth_flows import OAUTH_FLOWS as DIALECTS
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
 

@@ -40,7 +40,9 @@ class Names(click.ParamType[tuple[str, ...]]):
         for name in names:
             if name not in APPLICATIONS:
                 self.fail(f"There is no {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
-        return tuple(name for name in APPLICATIONS if name in names) or self.fail("Name an application.", param, ctx)
+        return tuple(name for name in APPLICATIONS if name in names) or self.fail(
+            "Name at least one emulator.", param, ctx
+        )
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,26 +54,26 @@ class Names(click.ParamType[tuple[str, ...]]):
     type=PORTS,
     help="Control port; the emulators take the next ones. 0 takes any that are free.",
 )
-@click.option("--public-host", help="Name by which addresses are told, where it is not that of --host.")
-@click.option("--only", type=Names(), help="Run these alone, such as notes,chat.")
-@click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
+@click.option("--public-host", help="Host name in the printed URLs, if it differs from --host.")
+@click.option("--only", type=Names(), help="Run only these emulators, such as notes,chat.")
+@click.option("--hooks-url", help="Base URL to which emulators deliver events from the start.")
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that keeps what the applications hold over restarts.",
+    help="Folder in which the state of the emulators survives restarts.",
 )
-@click.option("--fresh", is_flag=True, help="Forget what the folder of --data holds.")
+@click.option("--fresh", is_flag=True, help="Discard the state in the folder of --data.")
 @click.option(
     "--seed",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File, JSON or YAML, of what applications hold beside the examples.",
+    help="JSON or YAML file with objects to create in addition to the default data.",
 )
 @click.option(
     "--until-eof",
     is_flag=True,
     hidden=True,
-    help="Stop when standard input ends; print a line when clients that were told to wait may send requests again; "
-    "write the folder of --data when it stops, and forget the state of another version there.",
+    help="Stop when standard input ends; print a line when throttled clients may send requests again; "
+    "write the folder of --data on exit, and discard the state of another version there.",
 )
 @click.version_option(VERSION, package_name="workspace-sandbox")
 def sandbox(
@@ -86,9 +88,9 @@ def sandbox(
     seed: Path | None,
     until_eof: bool,
 ) -> None:
-    """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
+    """Run only the emulators; prints their URLs and credentials as one line of JSON once ready."""
     if fresh and data is None:
-        raise click.UsageError("--fresh forgets what a folder holds: name it with --data.")
+        raise click.UsageError("--fresh discards the state in a folder: name the folder with --data.")
     options = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     try:

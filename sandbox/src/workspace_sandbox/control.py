@@ -23,7 +23,7 @@ from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
 
 DONE = {"done": True}
 ROUTES_HINT = (
-    "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
+    "This port controls the emulators, which listen on the next ports: GET /_control/openapi.json lists all routes, "
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
     "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET acts and coverage."
 )
@@ -118,7 +118,7 @@ def _call_route(playing: ControlTarget, route: ControlRoute, request: web.Reques
         return route.sandbox_handler(playing, body)
     emulator = playing.emulators.get(request.match_info["connector"])
     if emulator is None:
-        raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
+        raise UnknownEmulator(f"There is no emulator of that name; there are {', '.join(playing.emulators)}.")
     # A request that only reads leaves the initial state intact, so that a later reset is free.
     if request.method != "GET":
         emulator.context.change_count += 1
@@ -136,25 +136,25 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"The body is no JSON: {error}") from None
+        raise InvalidInput(f"The body is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
     return body
 
 
 def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every exchange since the last clearing, oldest first."""
+    """Return all requests since the log was last cleared, oldest first."""
     return emulator.context.request_log.to_json()
 
 
 def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Forget the exchanges so far."""
+    """Clear the request log."""
     emulator.context.request_log.clear()
     return DONE
 
 
 def list_faults(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The plan: every fault since the last clearing, what it has done and how often it is left."""
+    """Return all faults since they were last cleared, with the counts of matched, affected and remaining requests."""
     return [fault.to_json() for fault in emulator.context.faults]
 
 
@@ -165,58 +165,58 @@ def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove all faults; requests that a fault holds up go on at once."""
+    """Remove all faults. Delayed requests continue immediately."""
     emulator.context.clear_faults()
     return DONE
 
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Change knobs of the application, and answer all of them; what a knob does not take is refused."""
+    """Set knobs of the emulator, and return all of them. Invalid values are rejected."""
     emulator.context.knobs.update(parse_knobs(wanted, emulator.context.default_knobs, emulator.knob_readers))
     return dict(emulator.context.knobs)
 
 
 def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Withdraw every authorisation there is."""
+    """Revoke all authorisations."""
     emulator.revoke()
     return DONE
 
 
 def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Give all of it back."""
+    """Restore all revoked authorisations."""
     emulator.authorise()
     return DONE
 
 
 def tell_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Which routes of the vendor's published document are played: done, partly, or absent."""
+    """Return the support of every route in the vendor's published document: done, partly, or absent."""
     return emulator.coverage.to_json()
 
 
 def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what a person would do in the application."""
+    """Perform a user action in the application."""
     return emulator.perform(action)
 
 
 def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a person can do in the application: each act with all its fields."""
+    """Return the user actions of the application with their fields."""
     return actions_json(emulator.user_actions)
 
 
 def describe(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
-    """This document."""
+    """Return this document."""
     routes = ((route.method, route.path, route.handler or route.sandbox_handler) for route in CONTROLS)
     return openapi(routes, playing.address, playing.emulators)
 
 
 def reset(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything as at the start: objects, knobs, journals, faults, authorisations and the clock."""
+    """Restore the initial state: objects, knobs, request logs, faults, authorisations and the clock."""
     playing.reset()
     return {"reset": list(playing.emulators)}
 
 
 def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
-    """The time that all applications go by, and whether it stands still."""
+    """Return the time that all emulators use, and whether the clock is frozen."""
     now = playing.clock.now()
     return {
         "now": now,
@@ -227,7 +227,7 @@ def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Give up, stop, set and move the clock, in this order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
+    """Release, freeze, set and advance the clock, in order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
     options = read(wanted, CLOCK)
     if options.get("machine"):
         playing.clock.release()
@@ -241,24 +241,24 @@ def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, An
 
 
 def list_snapshots(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that can be loaded."""
+    """Return the names of the snapshots."""
     return {"snapshots": playing.snapshots.names()}
 
 
 def save(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Save what all applications hold, with their knobs and the clock, under a name."""
+    """Save the state of all emulators, with their knobs and the clock, under a name."""
     playing.save(read(wanted, NAMED, required=NAMED)["name"])
     return list_snapshots(playing, {})
 
 
 def load(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Let all applications hold what was saved; faults, journals and deliveries under way are forgotten."""
+    """Restore a saved state. Faults, request logs and pending deliveries are cleared."""
     playing.load(read(wanted, NAMED, required=NAMED)["name"])
     return DONE
 
 
 def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Forget what was saved under a name."""
+    """Delete a snapshot."""
     playing.forget(read(wanted, NAMED, required=NAMED)["name"])
     return list_snapshots(playing, {})
 
@@ -279,7 +279,7 @@ def _instant(value: Any) -> float:
         try:
             at = datetime.fromisoformat(value)
         except ValueError:
-            raise ValueError("must be seconds since 1970, or an instant such as 2026-11-22T12:00:00Z") from None
+            raise ValueError("must be seconds since 1970, or a timestamp such as 2026-11-22T12:00:00Z") from None
         if at.tzinfo is None:
             raise ValueError("must name its time zone, such as Z")
         value = max(0.0, at.timestamp())

@@ -11,7 +11,7 @@ TEXT, WHOLE, NUMBER, FLAG = ({"type": kind} for kind in ("string", "integer", "n
 OBJECT: Mapping[str, Any] = {"type": "object"}
 INSTANT: Mapping[str, Any] = {
     "oneOf": [{"type": "number"}, {"type": "string", "format": "date-time"}],
-    "description": "Seconds since 1970, or an instant with its time zone.",
+    "description": "Seconds since 1970, or a timestamp with its time zone.",
 }
 
 
@@ -30,12 +30,12 @@ FAULT: Mapping[str, Any] = {
     "method": TEXT,
     "path": {**TEXT, "description": "The beginning of the path.", "default": "/"},
     "token": {**TEXT, "description": "The access token that the request presents."},
-    "after": {**WHOLE, "minimum": 0, "description": "So many matching requests are served as usual first."},
+    "after": {**WHOLE, "minimum": 0, "description": "The number of matching requests to serve normally first."},
     "probability": {**NUMBER, "minimum": 0, "maximum": 1, "default": 1},
-    "seed": {**WHOLE, "minimum": 0, "description": "What chance begins with."},
+    "seed": {**WHOLE, "minimum": 0, "description": "The seed of the random numbers for probability."},
     "status": {**WHOLE, "minimum": 200, "maximum": 599, "default": 500},
     "headers": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
-    "body": {"description": "A text as it is; anything else as JSON."},
+    "body": {"description": "A string is sent unchanged; any other value is sent as JSON."},
     "seconds": {**NUMBER, "minimum": 0},
     "served": {**FLAG, "default": False},
 }
@@ -125,7 +125,10 @@ def _operation(path: str, handler: Any, connectors: list[str]) -> dict[str, Any]
         "summary": re.sub(r"``", "`", (handler.__doc__ or "").partition("\n")[0]),
         "responses": {
             "200": {"description": "Done.", "content": _json(response)},
-            "4XX": {"description": "Refused.", "content": _json({"$ref": "#/components/schemas/Error"})},
+            "4XX": {
+                "description": "Rejected.",
+                "content": _json({"$ref": "#/components/schemas/Error"}),
+            },
         },
     }
     if "{connector}" in path:

@@ -20,16 +20,16 @@ def reject_cross_origin(host: str, error_response: ErrorResponse) -> Middleware:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if (origin := request.headers.get("Origin")) is not None:
-            return error_response(403, f"A page ({origin[:100]}) may not steer the sandbox; programs send no Origin.")
+            return error_response(403, f"A page ({origin[:100]}) may not control the sandbox; programs send no Origin.")
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
-            return error_response(403, "A page may not steer the sandbox.")
+            return error_response(403, "A page may not control the sandbox.")
         # With DNS rebinding, the sandbox would share the origin of a malicious page.
         if _is_local(host) and _host_name(request.host) not in {*LOCAL_NAMES, host}:
             return error_response(
-                403, f"The sandbox listens on this machine alone, and is not called {request.host[:100]}."
+                403, f"The sandbox listens only on this machine, not under the name {request.host[:100]}."
             )
         if request.body_exists and request.content_type in FORM_TYPES:
-            return error_response(415, f"A body of {request.content_type} is not read; send application/json.")
+            return error_response(415, f"A body of {request.content_type} is not accepted; send application/json.")
         return await handler(request)
 
     return guard

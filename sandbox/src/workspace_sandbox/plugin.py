@@ -28,6 +28,6 @@ def started_sandbox(pytestconfig: pytest.Config) -> Iterator["RunningSandbox"]:
 
 @pytest.fixture
 def sandbox(started_sandbox: "RunningSandbox") -> "RunningSandbox":
-    """Six applications to test against, as at the start: nothing of an earlier test is left."""
+    """A sandbox of six applications, which is reset to its initial state before the test."""
     started_sandbox.reset()
     return started_sandbox

@@ -222,7 +222,7 @@ class Sandbox:
         try:
             self._restore(saved)
         except (Unreadable, ValueError, TypeError) as error:
-            raise UnusableFolder(f"The folder holds a state that cannot be read: {error}.") from error
+            raise UnusableFolder(f"The folder contains a state that cannot be read: {error}.") from error
         for name, url in event_urls.items():
             if url:
                 self.emulators[name].context.knobs[EVENTS_URL] = url

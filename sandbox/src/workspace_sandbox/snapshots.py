@@ -125,7 +125,7 @@ class StateFolder:
         # A mistyped path must not mix state into other files of the user.
         elif any(file.name != "lock" for file in self._path.iterdir()):
             raise UnusableFolder(
-                f"The folder {self._path} holds other files and no state of a sandbox; name an empty one."
+                f"The folder {self._path} contains other files and no state of a sandbox; name an empty folder."
             )
 
     def _check_version(self, about: Path) -> None:
@@ -133,13 +133,13 @@ class StateFolder:
             data = json.loads(about.read_text())
             written_by, state = str(data["written_by"]), data.get("state")
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise UnusableFolder(f"The folder {self._path} has a {about.name} that cannot be read.") from None
+            raise UnusableFolder(f"The folder {self._path} contains a {about.name} that cannot be read.") from None
         # The state consists of pickled objects of this code, which another version may not read correctly.
         is_foreign = written_by != fingerprint()
         if is_foreign and not (self._fresh or self._replace):
             raise UnusableFolder(
                 f"The folder {self._path} was written by workspace-sandbox {written_by}, and this is {fingerprint()}: "
-                "name another folder, or forget the state with --fresh."
+                "name another folder, or discard the state with --fresh."
             )
         self._fresh = self._fresh or is_foreign
         if state and not self._fresh:
@@ -166,7 +166,7 @@ class Snapshots:
         if others + _size(saved) > MAX_BYTES:
             raise InvalidInput(
                 f"Snapshots in memory take {MAX_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
-                "forget one, or give the sandbox a folder with --data."
+                "delete one, or name a folder with --data."
             )
         self._saved[name] = saved
 

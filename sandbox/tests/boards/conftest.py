@@ -1,4 +1,4 @@
-"""The boards stand-in on real HTTP."""
+"""The boards emulator on real HTTP."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from harness.sandbox_server import run_emulators
-from sandbox.tests.boards.trello import Trello
+from sandbox.tests.boards.boards_client import Trello
 from workspace_sandbox.boards import BoardsEmulator
 
 

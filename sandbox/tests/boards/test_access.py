@@ -1,11 +1,11 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: getting in."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: authentication."""
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, status_type_and_text
 
 
-def test_the_header_wins_over_query_and_body(trello: Trello) -> None:
+def test_the_header_takes_precedence_over_query_and_body(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/members/me", params={"key": "wrong", "token": "wrong"})
 
     assert 200 == answer.status_code
@@ -26,7 +26,7 @@ def test_key_and_token_are_taken_from_the_body(trello: Trello, form: str) -> Non
     assert "hi" == answer.json()["data"]["text"]
 
 
-def test_an_oauth_1_header_is_let_in_by_key_and_token(trello: Trello) -> None:
+def test_an_oauth_1_header_is_accepted_by_key_and_token(trello: Trello) -> None:
     header = (
         'OAuth oauth_nonce="1", oauth_timestamp="2", oauth_version="1.0", oauth_signature_method="HMAC-SHA1", '
         f'oauth_consumer_key="{trello.key}", oauth_token="{trello.token}", oauth_signature="a%2Bb%3D"'
@@ -36,7 +36,7 @@ def test_an_oauth_1_header_is_let_in_by_key_and_token(trello: Trello) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "expected"),
+    ("method", "credentials", "expected"),
     [
         ("GET", (), (401, TEXT, "unauthorized card permission requested")),
         ("GET", ("key",), (401, JSON, '{"message":"missing scopes"}')),
@@ -46,48 +46,52 @@ def test_an_oauth_1_header_is_let_in_by_key_and_token(trello: Trello) -> None:
         ("PUT", ("token",), (401, TEXT, "invalid key")),
     ],
 )
-def test_missing_credentials_are_refused_in_the_vendors_words(
-    trello: Trello, method: str, given: tuple[str, ...], expected: tuple[int, str, str]
+def test_missing_credentials_are_rejected_with_the_vendors_texts(
+    trello: Trello, method: str, credentials: tuple[str, ...], expected: tuple[int, str, str]
 ) -> None:
-    params = {name: trello.emulator.credentials()[name] for name in given}
+    params = {name: trello.emulator.credentials()[name] for name in credentials}
 
     answer = trello.ask(method, f"/1/cards/{trello.examples['card_id']}", auth=None, params=params)
 
-    assert expected == refused(answer)
+    assert expected == status_type_and_text(answer)
 
 
-def test_a_wrong_token_and_a_wrong_key_are_told_apart(trello: Trello) -> None:
+def test_a_wrong_token_and_a_wrong_key_have_different_errors(trello: Trello) -> None:
     wrong_token = trello.ask("GET", "/1/members/me", auth=None, params={"key": trello.key, "token": "ATTAwrong"})
     wrong_key = trello.ask("GET", "/1/members/me", auth=None, params={"key": "0" * 32, "token": trello.token})
 
-    assert (401, TEXT, "invalid token") == refused(wrong_token)
-    assert (401, TEXT, "invalid key") == refused(wrong_key)
+    assert (401, TEXT, "invalid token") == status_type_and_text(wrong_token)
+    assert (401, TEXT, "invalid key") == status_type_and_text(wrong_key)
 
 
-def test_a_malformed_id_is_noticed_before_wrong_credentials(trello: Trello) -> None:
+def test_a_malformed_id_is_reported_before_wrong_credentials(trello: Trello) -> None:
     answer = trello.ask("GET", "/1/boards/not-an-id", auth=None)
 
-    assert (400, TEXT, "invalid id") == refused(answer)
+    assert (400, TEXT, "invalid id") == status_type_and_text(answer)
 
 
-def test_the_token_is_looked_at_before_permission_and_existence(trello: Trello) -> None:
+def test_the_token_is_checked_before_permission_and_existence(trello: Trello) -> None:
     trello.emulator.revoke()
 
     answers = [trello.ask("GET", f"/1/boards/{one}") for one in (trello.examples["hidden_board_id"], UNKNOWN)]
 
-    assert [refused(answer) for answer in answers] == [(401, TEXT, "invalid token")] * 2
+    assert [status_type_and_text(answer) for answer in answers] == [(401, TEXT, "invalid token")] * 2
 
 
-def test_a_token_tells_about_itself_and_deletes_itself(trello: Trello) -> None:
+def test_a_token_describes_and_deletes_itself(trello: Trello) -> None:
     me = trello.get("/members/me", fields="username")
 
-    told = trello.get(f"/tokens/{trello.token}", fields="identifier,idMember,dateCreated,dateExpires,permissions")
+    described = trello.get(f"/tokens/{trello.token}", fields="identifier,idMember,dateCreated,dateExpires,permissions")
     member = trello.get(f"/tokens/{trello.token}/member")
     gone = trello.ask("DELETE", f"/1/tokens/{trello.token}")
 
-    assert ("Connector Gateway", me["id"], None) == (told["identifier"], told["idMember"], told["dateExpires"])
-    assert {"idModel": "*", "modelType": "Board", "read": True, "write": True} in told["permissions"]
+    assert ("Connector Gateway", me["id"], None) == (
+        described["identifier"],
+        described["idMember"],
+        described["dateExpires"],
+    )
+    assert {"idModel": "*", "modelType": "Board", "read": True, "write": True} in described["permissions"]
     assert (me["id"], 200) == (member["id"], gone.status_code)
-    assert (401, TEXT, "invalid token") == refused(trello.ask("GET", "/1/members/me"))
+    assert (401, TEXT, "invalid token") == status_type_and_text(trello.ask("GET", "/1/members/me"))
     trello.steer("/boards/authorise")
     assert 200 == trello.ask("GET", "/1/members/me").status_code

@@ -1,9 +1,9 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: boards, lists and labels."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: boards, lists and labels."""
 
-from sandbox.tests.boards.trello import Trello
+from sandbox.tests.boards.boards_client import Trello
 
 
-def test_a_board_shows_lists_cards_and_labels_in_one_answer(trello: Trello) -> None:
+def test_a_board_includes_lists_cards_and_labels(trello: Trello) -> None:
     raw = trello.get(
         f"/boards/{trello.examples['board_id']}",
         fields="name,closed",
@@ -35,7 +35,7 @@ def test_open_cards_are_also_in_archived_lists_but_visible_ones_are_not(trello: 
     assert (True, False) == (archived in lists["open"], archived in lists["visible"])
 
 
-def test_fifty_labels_come_unless_asked_otherwise(trello: Trello) -> None:
+def test_fifty_labels_are_returned_by_default(trello: Trello) -> None:
     path = f"/boards/{trello.examples['board_id']}"
 
     assert [50, 65, 3] == [
@@ -45,7 +45,7 @@ def test_fifty_labels_come_unless_asked_otherwise(trello: Trello) -> None:
     ]
 
 
-def test_labels_are_unnamed_doubled_and_in_every_script(trello: Trello) -> None:
+def test_labels_can_be_unnamed_duplicate_and_in_any_script(trello: Trello) -> None:
     names = [one["name"] for one in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=1000)]
 
     assert (7, 2, 1) == (names.count(""), names.count("bug"), names.count("日本語"))
@@ -53,7 +53,7 @@ def test_labels_are_unnamed_doubled_and_in_every_script(trello: Trello) -> None:
     assert "press" not in names[:50]
 
 
-def test_cards_of_a_board_are_walked_newest_first(trello: Trello) -> None:
+def test_cards_of_a_board_are_paged_newest_first(trello: Trello) -> None:
     path = f"/boards/{trello.examples['board_id']}/cards"
 
     first = trello.get(path, fields="", limit=400, sort="-id", filter="open")
@@ -64,17 +64,17 @@ def test_cards_of_a_board_are_walked_newest_first(trello: Trello) -> None:
     assert {card["id"] for card in trello.get(f"{path}/open", fields="")} == set(walked)
 
 
-def test_too_many_cards_with_actions_are_refused(trello: Trello) -> None:
+def test_too_many_cards_with_actions_are_rejected(trello: Trello) -> None:
     answer = trello.ask("GET", f"/1/boards/{trello.examples['board_id']}", params={"cards": "open", "actions": "all"})
 
     assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (answer.status_code, answer.json()["error"])
 
 
-def test_a_closed_board_still_answers(trello: Trello) -> None:
+def test_a_closed_board_can_still_be_read(trello: Trello) -> None:
     assert trello.get(f"/boards/{trello.examples['closed_board_id']}")["closed"]
 
 
-def test_the_seed_has_two_lists_of_one_name_and_archived_ones(trello: Trello) -> None:
+def test_the_default_data_has_duplicate_and_archived_lists(trello: Trello) -> None:
     lists = trello.get(f"/boards/{trello.examples['board_id']}/lists", filter="all")
 
     names = [one["name"] for one in lists if not one["closed"]]
@@ -82,7 +82,7 @@ def test_the_seed_has_two_lists_of_one_name_and_archived_ones(trello: Trello) ->
     assert trello.examples["archived_list_id"] in [one["id"] for one in lists if one["closed"]]
 
 
-def test_a_card_shows_its_list_and_checklists_when_asked(trello: Trello) -> None:
+def test_a_card_includes_its_list_and_checklists_on_request(trello: Trello) -> None:
     raw = trello.get(
         f"/cards/{trello.examples['card_id']}",
         fields="idList",
@@ -109,7 +109,7 @@ def test_lists_are_archived_renamed_and_moved_between_boards(trello: Trello) -> 
     assert other == trello.get(f"/cards/{card['id']}")["idBoard"]
 
 
-def test_labels_are_made_changed_worn_and_deleted(trello: Trello) -> None:
+def test_labels_are_created_changed_assigned_and_deleted(trello: Trello) -> None:
     label = trello.post("/labels", idBoard=trello.examples["board_id"], name="new", color="sky_dark")
     card = trello.card(idLabels=label["id"])
     trello.put(f"/labels/{label['id']}", name="newer")
@@ -124,17 +124,17 @@ def test_labels_are_made_changed_worn_and_deleted(trello: Trello) -> None:
 
 def test_all_cards_of_a_list_are_moved_and_archived(trello: Trello) -> None:
     source, target = trello.examples["list_ids"]
-    held = {card["id"] for card in trello.get(f"/lists/{source}/cards")}
+    card_ids = {card["id"] for card in trello.get(f"/lists/{source}/cards")}
 
     trello.post(f"/lists/{source}/moveAllCards", idBoard=trello.examples["board_id"], idList=target)
     moved = {card["id"] for card in trello.get(f"/lists/{target}/cards")}
     trello.post(f"/lists/{target}/archiveAllCards")
 
-    assert held < moved
+    assert card_ids < moved
     assert [] == trello.get(f"/lists/{target}/cards")
 
 
-def test_a_board_is_renamed_and_deleted_with_all_that_is_on_it(trello: Trello) -> None:
+def test_a_board_is_renamed_and_deleted_with_its_contents(trello: Trello) -> None:
     board, card = trello.examples["board_id"], trello.examples["card_id"]
 
     renamed = trello.put(f"/boards/{board}", name="Renamed", desc="new")

@@ -1,15 +1,15 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: cards."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: cards."""
 
 import re
 from typing import Any
 
 import pytest
 
-from sandbox.tests.boards.trello import TEXT, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, Trello, status_type_and_text
 
 
 @pytest.mark.parametrize("form", ["json", "data", "params"])
-def test_a_card_is_made_from_json_form_or_query(trello: Trello, form: str) -> None:
+def test_a_card_is_created_from_json_form_or_query(trello: Trello, form: str) -> None:
     target = trello.examples["list_ids"][0]
     values = {"idList": target, "name": "Fix door", "desc": "**now**", "due": "2026-12-01T09:00:00.000Z"}
     sent: dict[str, Any] = {form: values}
@@ -40,23 +40,23 @@ def test_the_id_of_a_card_begins_with_its_time(trello: Trello) -> None:
     assert first < second
 
 
-def test_labels_are_worn_in_the_order_given(trello: Trello) -> None:
-    wanted = [label["id"] for label in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=3)][::-1]
+def test_labels_retain_the_given_order(trello: Trello) -> None:
+    label_ids = [label["id"] for label in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=3)][::-1]
 
-    by_array, by_text = trello.card(idLabels=wanted), trello.card(idLabels=",".join(wanted))
+    by_array, by_text = trello.card(idLabels=label_ids), trello.card(idLabels=",".join(label_ids))
 
-    assert wanted == by_array["idLabels"] == by_text["idLabels"]
-    assert wanted == [label["id"] for label in by_array["labels"]]
+    assert label_ids == by_array["idLabels"] == by_text["idLabels"]
+    assert label_ids == [label["id"] for label in by_array["labels"]]
 
 
-def test_places_are_computed_in_steps(trello: Trello) -> None:
+def test_positions_are_computed_in_steps(trello: Trello) -> None:
     board = trello.post("/boards", name="Places", defaultLists=False)
     card_list = trello.post(f"/boards/{board['id']}/lists", name="Only")["id"]
 
-    places = [trello.card(idList=card_list, pos=pos)["pos"] for pos in ("bottom", "bottom", "top", 20_000.5)]
+    positions = [trello.card(idList=card_list, pos=pos)["pos"] for pos in ("bottom", "bottom", "top", 20_000.5)]
 
-    assert [16_384, 32_768, 8_192, 20_000.5] == places
-    assert sorted(places) == [card["pos"] for card in trello.get(f"/lists/{card_list}/cards", fields="pos")]
+    assert [16_384, 32_768, 8_192, 20_000.5] == positions
+    assert sorted(positions) == [card["pos"] for card in trello.get(f"/lists/{card_list}/cards", fields="pos")]
 
 
 @pytest.mark.parametrize("by", ["id", "shortLink"])
@@ -78,7 +78,7 @@ def test_a_card_moves_within_its_board(trello: Trello) -> None:
     assert (source, target) == (action["data"]["listBefore"]["id"], action["data"]["listAfter"]["id"])
 
 
-def test_a_move_to_where_it_is_leaves_no_action(trello: Trello) -> None:
+def test_a_move_to_the_same_list_creates_no_action(trello: Trello) -> None:
     card = trello.card()
 
     trello.put(f"/cards/{card['id']}", idList=card["idList"], pos="top")
@@ -86,7 +86,7 @@ def test_a_move_to_where_it_is_leaves_no_action(trello: Trello) -> None:
     assert [] == trello.get(f"/cards/{card['id']}/actions", filter="updateCard:idList")
 
 
-def test_with_that_board_a_card_does_cross(trello: Trello) -> None:
+def test_a_card_moves_to_another_board_if_the_board_is_named(trello: Trello) -> None:
     card, other = trello.card(), trello.examples["other_board_list_id"]
 
     moved = trello.put(f"/cards/{card['id']}", idList=other, idBoard=trello.examples["other_board_id"])
@@ -104,7 +104,7 @@ def test_with_that_board_a_card_does_cross(trello: Trello) -> None:
         ("due", None, None),
     ],
 )
-def test_a_field_of_a_card_is_put_by_itself(trello: Trello, field: str, value: Any, expected: Any) -> None:
+def test_a_single_field_of_a_card_can_be_set(trello: Trello, field: str, value: Any, expected: Any) -> None:
     card = trello.card(due="2026-12-01T09:00:00Z")
 
     trello.put(f"/cards/{card['id']}/{field}", value=value)
@@ -112,19 +112,19 @@ def test_a_field_of_a_card_is_put_by_itself(trello: Trello, field: str, value: A
     assert {"_value": expected} == trello.get(f"/cards/{card['id']}/{field}")
 
 
-def test_a_bad_value_of_a_field_is_called_value(trello: Trello) -> None:
+def test_an_invalid_single_field_is_reported_as_value(trello: Trello) -> None:
     answer = trello.ask("PUT", f"/1/lists/{trello.examples['list_ids'][0]}/closed", json={"value": "maybe"})
 
-    assert (400, TEXT, "invalid value for value") == refused(answer)
+    assert (400, TEXT, "invalid value for value") == status_type_and_text(answer)
 
 
-def test_an_archived_list_still_takes_cards(trello: Trello) -> None:
+def test_an_archived_list_still_accepts_cards(trello: Trello) -> None:
     archived = trello.examples["archived_list_id"]
 
     assert trello.card(idList=archived)["idList"] == archived
 
 
-def test_a_deleted_card_is_gone_with_its_actions(trello: Trello) -> None:
+def test_a_card_is_deleted_with_its_actions(trello: Trello) -> None:
     card = trello.card()
     action = trello.post(f"/cards/{card['id']}/actions/comments", text="hi")
 
@@ -139,7 +139,7 @@ def test_half_a_surrogate_is_replaced(trello: Trello) -> None:
     assert "a\ufffdb" == trello.card("a\ud800b")["name"]
 
 
-def test_a_card_takes_and_drops_labels_and_members(trello: Trello) -> None:
+def test_labels_and_members_are_added_to_and_removed_from_a_card(trello: Trello) -> None:
     path = f"/cards/{trello.card()['id']}"
     me = trello.get("/members/me")["id"]
     label = trello.post(f"{path}/labels", name="just here", color="lime")["id"]

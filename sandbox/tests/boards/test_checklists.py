@@ -1,6 +1,6 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: checklists."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: checklists."""
 
-from sandbox.tests.boards.trello import TEXT, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, Trello, status_type_and_text
 
 
 def test_a_checklist_is_built_item_by_item(trello: Trello) -> None:
@@ -20,7 +20,7 @@ def test_a_checklist_is_built_item_by_item(trello: Trello) -> None:
     assert {"incomplete"} == {item["state"] for item in read["checkItems"]}
 
 
-def test_a_checklist_is_shown_without_items_when_asked(trello: Trello) -> None:
+def test_a_checklist_is_returned_without_items_on_request(trello: Trello) -> None:
     (raw,) = trello.get(f"/cards/{trello.examples['card_id']}/checklists", fields="name", checkItems="none")
 
     assert {"id", "name"} == raw.keys()
@@ -38,7 +38,7 @@ def test_a_checklist_is_copied_from_another(trello: Trello) -> None:
     assert [item["name"] for item in source["checkItems"]] == [item["name"] for item in copy["checkItems"]]
 
 
-def test_a_full_checklist_takes_no_more(trello: Trello) -> None:
+def test_a_full_checklist_rejects_further_items(trello: Trello) -> None:
     trello.steer("/boards/knobs", items_per_checklist=1)
     checklist = trello.post(f"/cards/{trello.card()['id']}/checklists", name="Short")["id"]
     trello.post(f"/checklists/{checklist}/checkItems", name="one")
@@ -48,9 +48,9 @@ def test_a_full_checklist_takes_no_more(trello: Trello) -> None:
     assert 403 == answer.status_code
 
 
-def test_an_item_without_a_name_is_refused(trello: Trello) -> None:
+def test_an_item_without_a_name_is_rejected(trello: Trello) -> None:
     checklist = trello.post(f"/cards/{trello.card()['id']}/checklists", name="QA")["id"]
 
     answer = trello.ask("POST", f"/1/checklists/{checklist}/checkItems", json={"name": ""})
 
-    assert (400, TEXT, "invalid value for name") == refused(answer)
+    assert (400, TEXT, "invalid value for name") == status_type_and_text(answer)

@@ -1,13 +1,13 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: its routes, and batches of them."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: its routes, and batches of them."""
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, status_type_and_text
 from workspace_sandbox.boards.deliveries import Webhook
 from workspace_sandbox.boards.routes import ROUTES
 
 
-def test_a_batch_answers_in_order_with_refusals_among_them(trello: Trello) -> None:
+def test_a_batch_returns_responses_and_errors_in_order(trello: Trello) -> None:
     card, card_list = trello.examples["card_id"], trello.examples["list_ids"][0]
 
     parts = trello.get(
@@ -23,10 +23,10 @@ def test_a_batch_answers_in_order_with_refusals_among_them(trello: Trello) -> No
 def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
     answer = trello.ask("GET", "/1/batch", params={"urls": urls})
 
-    assert (400, TEXT, "invalid value for urls") == refused(answer)
+    assert (400, TEXT, "invalid value for urls") == status_type_and_text(answer)
 
 
-def test_every_reading_route_answers(trello: Trello) -> None:
+def test_every_get_route_responds(trello: Trello) -> None:
     examples, store = trello.examples, trello.emulator.store
     mine, seen = trello.emulator.oauth.default_token, store.boards[examples["board_id"]]
     store.webhooks[UNKNOWN] = Webhook(id=UNKNOWN, token=mine, model=seen, url="http://a.test")
@@ -57,12 +57,12 @@ def test_every_reading_route_answers(trello: Trello) -> None:
         "membership": trello.get("/organizations/northwindtools/memberships")[0]["id"],
         "star": trello.post("/members/me/boardStars", idBoard=examples["board_id"], pos="top")["id"],
     }
-    asked = {"query": "fix", "urls": "/members/me"}
+    params = {"query": "fix", "urls": "/members/me"}
     other = ("{field}", "/download/")
     paths = [route.path for route in ROUTES if route.method == "GET"]
     reading = [path for path in paths if not any(word in path for word in other)]
 
-    answers = {path: trello.ask("GET", path.format(**named), params=asked) for path in reading}
+    answers = {path: trello.ask("GET", path.format(**named), params=params) for path in reading}
 
     assert [] == [path for path, answer in answers.items() if not answer.ok or answer.headers["Content-Type"] != JSON]
 
@@ -76,7 +76,7 @@ def test_every_reading_route_answers(trello: Trello) -> None:
         ("/members/me", "username"),
     ],
 )
-def test_one_field_is_read_by_itself(trello: Trello, path: str, field: str) -> None:
+def test_a_single_field_can_be_read(trello: Trello, path: str, field: str) -> None:
     path = path.format(**trello.examples)
 
     assert trello.get(f"{path}/{field}") == {"_value": trello.get(path)[field]}

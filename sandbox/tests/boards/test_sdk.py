@@ -1,4 +1,4 @@
-"""Trello's stand-in as the public Python SDK sees it."""
+"""The boards emulator with the public Python SDK."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 class Local(requests.Session):
-    """Sends what is meant for the vendor's hosts to the emulator instead."""
+    """Sends requests for the vendor's hosts to the emulator."""
 
     def __init__(self, address: str) -> None:
         super().__init__()
@@ -54,8 +54,8 @@ def session(emulator: BoardsEmulator) -> Iterator[Local]:
 
 @pytest.fixture
 def client(emulator: BoardsEmulator, session: Local) -> TrelloClient:
-    given = emulator.credentials()
-    return TrelloClient(api_key=given["key"], api_secret=given["token"], http_service=session)
+    credentials = emulator.credentials()
+    return TrelloClient(api_key=credentials["key"], api_secret=credentials["token"], http_service=session)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_lists_and_cards_of_a_board_are_filtered(emulator: BoardsEmulator, clien
     assert len(board.visible_cards()) < len(board.open_cards()) < len(board.all_cards())
 
 
-def test_fifty_labels_come_unless_more_are_asked_for(emulator: BoardsEmulator, client: TrelloClient) -> None:
+def test_fifty_labels_are_returned_unless_more_are_requested(emulator: BoardsEmulator, client: TrelloClient) -> None:
     board = client.get_board(emulator.examples()["board_id"])
 
     assert (50, 65) == (len(board.get_labels()), len(board.get_labels(limit=1000)))
@@ -98,13 +98,13 @@ def test_a_card_is_created_with_labels_and_a_due_date(todo: List) -> None:
     assert card.id == todo.list_cards()[0].id
 
 
-def test_cards_of_a_list_are_walked_in_batches(todo: List) -> None:
+def test_cards_of_a_list_are_paged(todo: List) -> None:
     everything = {card.id for card in todo.list_cards()}
 
     assert everything == {card.id for card in todo.list_cards_iter(batch=50)}
 
 
-def test_a_card_is_moved_and_its_move_is_told(emulator: BoardsEmulator, client: TrelloClient, todo: List) -> None:
+def test_a_card_move_is_listed_as_an_action(emulator: BoardsEmulator, client: TrelloClient, todo: List) -> None:
     card = todo.add_card("Wander")
     target = emulator.examples()["list_ids"][1]
 
@@ -158,19 +158,19 @@ def test_a_checklist_is_added_ticked_renamed_and_removed(client: TrelloClient, t
     assert [] == client.get_card(card.id).checklists
 
 
-def test_lists_and_labels_are_made_and_put_away(emulator: BoardsEmulator, client: TrelloClient) -> None:
+def test_lists_and_labels_are_created_and_removed(emulator: BoardsEmulator, client: TrelloClient) -> None:
     board = client.get_board(emulator.examples()["other_board_id"])
 
-    made = board.add_list("Later", pos="bottom")
+    created = board.add_list("Later", pos="bottom")
     label = board.add_label("paused", "sky_dark")
-    made.close()
+    created.close()
 
     assert "Later" in [one.name for one in board.closed_lists()]
     assert "paused" in [one.name for one in board.get_labels()]
     assert "paused" == client.get_label(label.id, board.id).name
 
 
-def test_a_board_is_made_and_closed(client: TrelloClient) -> None:
+def test_a_board_is_created_and_closed(client: TrelloClient) -> None:
     board = client.add_board("Fresh")
 
     board.close()
@@ -179,16 +179,18 @@ def test_a_board_is_made_and_closed(client: TrelloClient) -> None:
     assert client.get_board(board.id).closed
 
 
-def test_the_member_of_the_token_is_me(emulator: BoardsEmulator, client: TrelloClient) -> None:
+def test_the_member_of_the_token_is_returned_as_me(emulator: BoardsEmulator, client: TrelloClient) -> None:
     me = client.get_member("me")
 
     assert "gatewaybot" == me.username
     assert 3 == len(me.get_boards("all"))
 
 
-def test_a_signed_request_is_let_in(emulator: BoardsEmulator, session: Local) -> None:
-    given = emulator.credentials()
-    client = TrelloClient(given["key"], "secret", token=given["token"], token_secret="other", http_service=session)
+def test_a_signed_request_is_accepted(emulator: BoardsEmulator, session: Local) -> None:
+    credentials = emulator.credentials()
+    client = TrelloClient(
+        credentials["key"], "secret", token=credentials["token"], token_secret="other", http_service=session
+    )
 
     assert 3 == len(client.list_boards())
 
@@ -210,7 +212,7 @@ def test_an_unknown_card_is_unavailable(client: TrelloClient) -> None:
         client.get_card("5f0000000000000000000000")
 
 
-def test_a_card_of_another_board_cannot_come_without_naming_it(emulator: BoardsEmulator, todo: List) -> None:
+def test_a_move_to_another_board_must_name_the_board(emulator: BoardsEmulator, todo: List) -> None:
     card: Card = todo.add_card("Stay")
 
     with pytest.raises(ResourceUnavailable, match="does not exist on board"):
@@ -220,4 +222,4 @@ def test_a_card_of_another_board_cannot_come_without_naming_it(emulator: BoardsE
 def test_search_finds_boards_and_cards_by_words(client: TrelloClient, todo: List) -> None:
     todo.add_card("Zeppelin repair")
 
-    assert ["Zeppelin repair"] == [found.name for found in client.search("zeppelin")]
+    assert ["Zeppelin repair"] == [match.name for match in client.search("zeppelin")]

@@ -1,4 +1,4 @@
-"""Trello's stand-in as the public Python SDK sees it: fields, files, people, stars and searches."""
+"""The boards emulator with the public Python SDK: fields, files, people, stars and searches."""
 
 import io
 from collections.abc import Iterator
@@ -39,8 +39,8 @@ def session(emulator: BoardsEmulator) -> Iterator[Local]:
 
 @pytest.fixture(scope="module")
 def client(emulator: BoardsEmulator, session: Local) -> TrelloClient:
-    given = emulator.credentials()
-    return TrelloClient(api_key=given["key"], api_secret=given["token"], http_service=session)
+    credentials = emulator.credentials()
+    return TrelloClient(api_key=credentials["key"], api_secret=credentials["token"], http_service=session)
 
 
 @pytest.fixture
@@ -50,7 +50,9 @@ def todo(emulator: BoardsEmulator, client: TrelloClient) -> List:
 
 def test_custom_fields_are_defined_and_filled(emulator: BoardsEmulator, client: TrelloClient, todo: List) -> None:
     board = client.get_board(emulator.examples()["board_id"])
-    options = [{"value": {"text": text}, "color": "none", "pos": 16384 * place} for place, text in enumerate("SML", 1)]
+    options = [
+        {"value": {"text": text}, "color": "none", "pos": 16384 * position} for position, text in enumerate("SML", 1)
+    ]
     size = board.add_custom_field_definition("Size", "list", options, display_on_card=True, pos="bottom")
     note, paid = (
         board.add_custom_field_definition(name, kind) for name, kind in (("Note", "text"), ("Paid", "checkbox"))
@@ -82,7 +84,7 @@ def test_custom_fields_are_defined_and_filled(emulator: BoardsEmulator, client: 
         )
 
 
-def test_links_and_files_are_attached_and_read_again(client: TrelloClient, todo: List, session: Local) -> None:
+def test_links_and_files_are_attached_and_read_back(client: TrelloClient, todo: List, session: Local) -> None:
     card = todo.add_card("Carry")
     card.attach(name="Home", url="https://example.com/")
     card.attach(name="n.txt", mimeType="text/plain", file=io.BytesIO(b"1,2"), setCover=False)
@@ -116,9 +118,9 @@ def test_people_join_and_leave_boards_and_organizations(emulator: BoardsEmulator
         card.unassign(colleague.id)
         board.remove_member(colleague)
         card.delete()
-        told = [inbox.next()["action"]["type"] for _ in range(8)]
-    made = client.add_organization("Harbour works")
-    made.add_member(colleague)
+        event_types = [inbox.next()["action"]["type"] for _ in range(8)]
+    new_organization = client.add_organization("Harbour works")
+    new_organization.add_member(colleague)
 
     expected = [
         *("createList", "createCard", "addMemberToCard", "createLabel", "addLabelToCard"),
@@ -129,9 +131,9 @@ def test_people_join_and_leave_boards_and_organizations(emulator: BoardsEmulator
         added["data"]["memberType"],
         added["data"]["idMemberAdded"],
     )
-    assert sorted(expected) == sorted(told)
+    assert sorted(expected) == sorted(event_types)
     assert ("northwindtools", ["gatewaybot"]) == (organization.name, [one.username for one in board.all_members()])
-    assert ["gatewaybot", "ines.marchetti"] == [one.username for one in made.get_members()]
+    assert ["gatewaybot", "ines.marchetti"] == [one.username for one in new_organization.get_members()]
     assert board.id in [one.id for one in organization.all_boards()]
     with pytest.raises(ResourceUnavailable, match="at least one admin"):
         board.remove_member(client.get_member("me"))
@@ -160,10 +162,10 @@ def test_boards_are_starred(emulator: BoardsEmulator, client: TrelloClient) -> N
         ("zebra nothing:here", []),
     ],
 )
-def test_a_search_knows_operators(zebras: TrelloClient, query: str, names: list[str]) -> None:
-    found: list[Any] = zebras.search(query, models=["cards"], cards_limit=50)
+def test_search_operators_filter_cards(zebras: TrelloClient, query: str, names: list[str]) -> None:
+    matches: list[Any] = zebras.search(query, models=["cards"], cards_limit=50)
 
-    assert names == sorted(card.name for card in found)
+    assert names == sorted(card.name for card in matches)
 
 
 @pytest.fixture(scope="module")

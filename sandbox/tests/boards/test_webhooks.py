@@ -1,4 +1,4 @@
-"""Webhooks of the boards stand-in."""
+"""Webhooks of the boards emulator."""
 
 import base64
 import hashlib
@@ -11,48 +11,48 @@ import requests
 
 from harness.wait import wait_until
 from harness.webhook_receiver import Inbox
-from sandbox.tests.boards.trello import UNKNOWN, Trello
+from sandbox.tests.boards.boards_client import UNKNOWN, Trello
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.deliveries import MAX_FAILURES
 
 
-def hooked(trello: Trello, inbox: Inbox, **values: Any) -> Any:
+def create_webhook(trello: Trello, inbox: Inbox, **values: Any) -> Any:
     """A webhook of the first board."""
     return trello.post("/webhooks", **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
 
 
-def refused(trello: Trello, **values: Any) -> requests.Response:
+def request_webhook(trello: Trello, **values: Any) -> requests.Response:
     return trello.ask("POST", "/1/webhooks", json=values)
 
 
 def deliveries(trello: Trello) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = trello.steer("/boards/act", action="deliveries")["deliveries"]
-    return told
+    entries: list[dict[str, Any]] = trello.steer("/boards/act", action="deliveries")["deliveries"]
+    return entries
 
 
 def test_an_action_is_delivered_and_signed(trello: Trello, inbox: Inbox) -> None:
-    webhook = hooked(trello, inbox, description="mine")
+    webhook = create_webhook(trello, inbox, description="mine")
     card = trello.card("Heard")
     headers, raw = inbox.take()
-    told = json.loads(raw)
+    event = json.loads(raw)
 
     digest = hmac.new(APP.secret.encode(), raw + inbox.address.encode(), hashlib.sha1).digest()
     assert base64.b64encode(digest).decode() == headers["X-Trello-Webhook"]
-    assert ("createCard", card["id"]) == (told["action"]["type"], told["action"]["data"]["card"]["id"])
-    assert (webhook["idModel"], webhook) == (told["model"]["id"], told["webhook"])
+    assert ("createCard", card["id"]) == (event["action"]["type"], event["action"]["data"]["card"]["id"])
+    assert (webhook["idModel"], webhook) == (event["model"]["id"], event["webhook"])
 
 
-def test_what_a_colleague_does_is_delivered_too(trello: Trello, inbox: Inbox) -> None:
-    hooked(trello, inbox)
+def test_user_actions_are_delivered(trello: Trello, inbox: Inbox) -> None:
+    create_webhook(trello, inbox)
 
     trello.steer("/boards/act", action="create_card", list_id=trello.examples["list_ids"][0], name="Theirs")
 
     assert "Theirs" == inbox.next()["action"]["data"]["card"]["name"]
 
 
-def test_a_webhook_of_a_card_hears_of_that_card_alone(trello: Trello, inbox: Inbox) -> None:
+def test_a_webhook_of_a_card_receives_only_its_events(trello: Trello, inbox: Inbox) -> None:
     card = trello.card("Watched")
-    hooked(trello, inbox, idModel=card["id"])
+    create_webhook(trello, inbox, idModel=card["id"])
     trello.card("Another")
 
     trello.post(f"/cards/{card['id']}/actions/comments", text="here")
@@ -60,10 +60,10 @@ def test_a_webhook_of_a_card_hears_of_that_card_alone(trello: Trello, inbox: Inb
     assert "commentCard" == inbox.next()["action"]["type"]
 
 
-def test_an_address_that_does_not_answer_is_refused(trello: Trello, inbox: Inbox) -> None:
+def test_an_unreachable_callback_url_is_rejected(trello: Trello, inbox: Inbox) -> None:
     inbox.is_there = False
 
-    answer = refused(trello, idModel=trello.examples["board_id"], callbackURL=inbox.address)
+    answer = request_webhook(trello, idModel=trello.examples["board_id"], callbackURL=inbox.address)
 
     assert (400, f"URL ({inbox.address}) did not return 200 status code, got 404") == (answer.status_code, answer.text)
 
@@ -77,37 +77,37 @@ def test_an_address_that_does_not_answer_is_refused(trello: Trello, inbox: Inbox
     ],
     ids=str,
 )
-def test_a_webhook_that_cannot_be_is_refused(
+def test_an_invalid_webhook_is_rejected(
     trello: Trello, inbox: Inbox, values: dict[str, str], status: int, text: str
 ) -> None:
-    answer = refused(trello, **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
+    answer = request_webhook(trello, **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
 
     assert (status, text) == (answer.status_code, answer.text)
 
 
-def test_a_second_webhook_of_the_same_is_refused(trello: Trello, inbox: Inbox) -> None:
-    webhook = hooked(trello, inbox)
+def test_a_duplicate_webhook_is_rejected(trello: Trello, inbox: Inbox) -> None:
+    webhook = create_webhook(trello, inbox)
 
-    answer = refused(trello, idModel=webhook["idModel"], callbackURL=inbox.address)
+    answer = request_webhook(trello, idModel=webhook["idModel"], callbackURL=inbox.address)
 
     assert (400, "A webhook with that callback, model, and token already exists") == (answer.status_code, answer.text)
 
 
 def test_webhooks_are_listed_changed_and_deleted(trello: Trello, inbox: Inbox) -> None:
-    made = hooked(trello, inbox)
+    webhook = create_webhook(trello, inbox)
     listed = trello.get(f"/tokens/{trello.token}/webhooks")
-    changed = trello.put(f"/webhooks/{made['id']}", active=False, description="quiet")
-    field = trello.get(f"/webhooks/{made['id']}/active")
-    trello.ask("DELETE", f"/1/webhooks/{made['id']}")
+    changed = trello.put(f"/webhooks/{webhook['id']}", active=False, description="quiet")
+    field = trello.get(f"/webhooks/{webhook['id']}/active")
+    trello.ask("DELETE", f"/1/webhooks/{webhook['id']}")
 
-    assert ([made], {**made, "active": False, "description": "quiet"}) == (listed, changed)
+    assert ([webhook], {**webhook, "active": False, "description": "quiet"}) == (listed, changed)
     assert {"_value": False} == field
-    assert 404 == trello.ask("GET", f"/1/webhooks/{made['id']}").status_code
+    assert 404 == trello.ask("GET", f"/1/webhooks/{webhook['id']}").status_code
 
 
-def test_a_delivery_that_fails_is_tried_three_times_more(trello: Trello, inbox: Inbox) -> None:
+def test_a_failed_delivery_is_retried_three_times(trello: Trello, inbox: Inbox) -> None:
     trello.steer("/boards/knobs", webhook_retry_seconds=[0, 0, 0])
-    webhook = hooked(trello, inbox)
+    webhook = create_webhook(trello, inbox)
     inbox.answers = [(500, {}, b"")] * 4
 
     trello.card("Unheard")
@@ -119,8 +119,8 @@ def test_a_delivery_that_fails_is_tried_three_times_more(trello: Trello, inbox: 
     assert 4 == trello.get(f"/webhooks/{webhook['id']}")["consecutiveFailures"]
 
 
-def test_an_address_that_is_gone_loses_its_webhook(trello: Trello, inbox: Inbox) -> None:
-    webhook = hooked(trello, inbox)
+def test_a_webhook_is_deleted_when_its_url_responds_410(trello: Trello, inbox: Inbox) -> None:
+    webhook = create_webhook(trello, inbox)
     inbox.answers = [(410, {}, b"")]
 
     trello.card("Last")
@@ -129,8 +129,8 @@ def test_an_address_that_is_gone_loses_its_webhook(trello: Trello, inbox: Inbox)
     assert 404 == trello.ask("GET", f"/1/webhooks/{webhook['id']}").status_code
 
 
-def test_a_webhook_that_fails_too_often_is_switched_off(trello: Trello, inbox: Inbox) -> None:
-    webhook = hooked(trello, inbox)
+def test_a_webhook_is_deactivated_after_too_many_failures(trello: Trello, inbox: Inbox) -> None:
+    webhook = create_webhook(trello, inbox)
     trello.steer("/boards/knobs", webhook_retry_seconds=[])
     trello.emulator.store.webhooks[webhook["id"]].failures = MAX_FAILURES - 1
     inbox.answers = [(500, {}, b"")]

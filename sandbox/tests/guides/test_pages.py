@@ -1,4 +1,4 @@
-"""The README of the sandbox and its five-minute pages: what they show is run."""
+"""The code examples in the README of the sandbox and its guide pages."""
 
 import json
 import os
@@ -27,7 +27,7 @@ OTHER_CLASSES = {
     "notes": {"failing": "UnknownHTTPResponseError"},
     "chat": {"throttled": "WebAPIRateLimitedError", "failing": "WebAPIHTTPError"},
 }
-"""Where a library has more than one class of errors."""
+"""Error classes of libraries that have more than one."""
 
 
 @pytest.fixture(scope="module")
@@ -37,31 +37,31 @@ def started() -> Iterator[RunningSandbox]:
 
 
 def block(page: str, language: str) -> str:
-    """What a page shows in that language."""
+    """Return the example of a page in *language*."""
     (text,) = [block.text for block in blocks_of(PAGES[page]) if block.language == language]
     return text
 
 
-def shown(page: str) -> dict[str, Callable[[RunningSandbox], None]]:
+def page_tests(page: str) -> dict[str, Callable[[RunningSandbox], None]]:
     """The tests that a page shows, by name."""
     names: dict[str, Any] = {}
     exec(compile(block(page, "python"), PAGES[page], "exec"), names)  # our own page
     return {name: value for name, value in names.items() if name.startswith("test_")}
 
 
-TESTS = [(page, name) for page in PAGES for name in shown(page)]
+TESTS = [(page, name) for page in PAGES for name in page_tests(page)]
 
 
 @pytest.mark.parametrize(("page", "name"), TESTS)
-def test_a_test_of_a_page_passes(started: RunningSandbox, page: str, name: str) -> None:
+def test_the_example_tests_of_a_page_pass(started: RunningSandbox, page: str, name: str) -> None:
     started.reset()
 
-    shown(page)[name](started)
+    page_tests(page)[name](started)
 
     assert started[page.split(maxsplit=1)[0]].journal()
 
 
-def test_what_is_typed_in_the_readme_is_answered(started: RunningSandbox) -> None:
+def test_the_shell_commands_of_the_readme_work(started: RunningSandbox) -> None:
     lines = "".join(block.text for block in blocks_of(README) if block.language == "sh" and block.not_run is None)
     here = lines.replace("http://127.0.0.1:8081", started.url).replace("http://127.0.0.1:8085", started.chat.url)
 
@@ -85,9 +85,11 @@ def test_the_program_of_a_page_runs(started: RunningSandbox, packages: Path, app
     started.reset()
     program = packages / f"{application}.mjs"
     program.write_text(block(application, "js"), encoding="utf-8")
-    given = {**os.environ, "SANDBOX": json.dumps(started._sandbox.describe())}
+    environment = {**os.environ, "SANDBOX": json.dumps(started._sandbox.describe())}
 
-    ended = subprocess.run(["node", program], cwd=packages, env=given, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        ["node", program], cwd=packages, env=environment, capture_output=True, text=True, check=False
+    )
 
     assert (0, "") == (ended.returncode, ended.stderr if ended.returncode else "")
     assert 404 in {exchange.status for exchange in started[application].journal()} or application == "chat"
@@ -95,7 +97,7 @@ def test_the_program_of_a_page_runs(started: RunningSandbox, packages: Path, app
 
 @pytest.mark.javascript
 @pytest.mark.parametrize(
-    ("application", "kind", "told"),
+    ("application", "kind", "details"),
     [
         ("notes", "APIResponseError", ["unauthorized", "object_not_found", "rate_limited"]),
         ("boards", "AxiosError", [401, 404, 429]),
@@ -105,20 +107,20 @@ def test_the_program_of_a_page_runs(started: RunningSandbox, packages: Path, app
         ("tables", "AirtableError", ["AUTHENTICATION_REQUIRED", "NOT_FOUND", "TOO_MANY_REQUESTS"]),
     ],
 )
-def test_refusals_are_errors_of_the_libraries_own_classes(
-    started: RunningSandbox, packages: Path, application: str, kind: str, told: list[object]
+def test_vendor_errors_raise_the_library_classes(
+    started: RunningSandbox, packages: Path, application: str, kind: str, details: list[object]
 ) -> None:
     started.reset()
     started[application].fault("throttle", seconds=7, token="throttled")
     started[application].fault("status", status=503, body={"ok": False}, token="failing")
     shutil.copy(HERE / "errors.mjs", packages)
-    given = {**os.environ, "SANDBOX": json.dumps(started._sandbox.describe())}
+    environment = {**os.environ, "SANDBOX": json.dumps(started._sandbox.describe())}
 
     answered = subprocess.run(
-        ["node", "errors.mjs", application], cwd=packages, env=given, capture_output=True, check=True
+        ["node", "errors.mjs", application], cwd=packages, env=environment, capture_output=True, check=True
     )
 
     kinds = dict.fromkeys(("dead", "missing", "throttled", "failing"), kind) | OTHER_CLASSES.get(application, {})
     last = {"notes": "notionhq_client_response_error", "tables": "SERVICE_UNAVAILABLE"}.get(application, 503)
-    expected = {name: [kinds[name], one] for name, one in zip(kinds, [*told, last], strict=True)}
+    expected = {name: [kinds[name], one] for name, one in zip(kinds, [*details, last], strict=True)}
     assert expected == json.loads(answered.stdout)

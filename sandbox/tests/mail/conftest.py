@@ -1,11 +1,11 @@
-"""What the tests of the mail stand-in share."""
+"""Fixtures of the mail emulator."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from harness.sandbox_server import run_emulators
-from sandbox.tests.mail.calling import Mail
+from sandbox.tests.mail.mail_client import Mail
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -17,7 +17,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def played(sandbox: Sandbox) -> Iterator[Mail]:
+def mail_client(sandbox: Sandbox) -> Iterator[Mail]:
     mail = Mail(sandbox)
     yield mail
     mail.http.close()
@@ -25,10 +25,10 @@ def played(sandbox: Sandbox) -> Iterator[Mail]:
 
 
 @pytest.fixture
-def mail(played: Mail) -> Mail:
+def mail(mail_client: Mail) -> Mail:
     """The mailbox as the tests before have left it, without limits, knobs or faults of theirs."""
-    stage = played.emulator.context
-    stage.knobs.update({**stage.default_knobs, "limits": False})
-    stage.faults.clear()
-    stage.request_log.clear()
-    return played
+    context = mail_client.emulator.context
+    context.knobs.update({**context.default_knobs, "limits": False})
+    context.faults.clear()
+    context.request_log.clear()
+    return mail_client

@@ -1,13 +1,13 @@
-"""Tokens and scopes of the mail stand-in."""
+"""Tokens and scopes of the mail emulator."""
 
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, written
+from sandbox.tests.mail.mail_client import USER, Mail, raw_message
 
 # --- credentials, scopes, faults
 
 
-def test_a_missing_and_a_wrong_token_are_told_apart(mail: Mail) -> None:
+def test_a_missing_and_a_wrong_token_have_different_errors(mail: Mail) -> None:
     missing = mail.http.get(f"{USER}/profile", headers={"Authorization": ""})
     wrong = mail.http.get(f"{USER}/profile", headers={"Authorization": "Bearer wrong"})
 
@@ -25,9 +25,9 @@ def test_the_token_may_come_in_the_query(mail: Mail, name: str) -> None:
     assert 200 == answer.status_code
 
 
-def test_a_scope_that_is_missing_is_told(mail: Mail) -> None:
-    mail.turn(token_scopes=["https://www.googleapis.com/auth/gmail.readonly"])
-    answer = mail.http.post(f"{USER}/messages/send", json=written())
+def test_a_missing_scope_is_reported(mail: Mail) -> None:
+    mail.set_knobs(token_scopes=["https://www.googleapis.com/auth/gmail.readonly"])
+    answer = mail.http.post(f"{USER}/messages/send", json=raw_message())
     error = answer.json()["error"]
 
     assert (403, "PERMISSION_DENIED") == (answer.status_code, error["status"])
@@ -36,11 +36,11 @@ def test_a_scope_that_is_missing_is_told(mail: Mail) -> None:
     assert "caribou.api.proto.MailboxService.SendMessage" == error["details"][0]["metadata"]["method"]
 
 
-def test_the_metadata_scope_neither_searches_nor_reads_bodies(mail: Mail) -> None:
-    mail.turn(token_scopes=["https://www.googleapis.com/auth/gmail.metadata"])
+def test_the_metadata_scope_allows_neither_search_nor_bodies(mail: Mail) -> None:
+    mail.set_knobs(token_scopes=["https://www.googleapis.com/auth/gmail.metadata"])
     path = f"/messages/{mail.examples['message_id']}"
 
     assert mail.get("/messages", maxResults=1)["messages"]
     assert mail.get(path, format="metadata")["payload"]
-    assert 403 == mail.refusal("GET", "/messages", params={"q": "x"})[0]
-    assert 403 == mail.refusal("GET", path)[0]
+    assert 403 == mail.error("GET", "/messages", params={"q": "x"})[0]
+    assert 403 == mail.error("GET", path)[0]

@@ -1,11 +1,11 @@
-"""Batches of the mail stand-in."""
+"""Batches of the mail emulator."""
 
 import json
 
 import httpx
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, inner, written
+from sandbox.tests.mail.mail_client import USER, Mail, batch_replies, raw_message
 
 # --- batches
 
@@ -22,8 +22,8 @@ def batch(mail: Mail, *calls: str, path: str = "/batch", headers: dict[str, str]
 
 
 @pytest.mark.parametrize("path", ["/batch", "/batch/gmail/v1"])
-def test_a_batch_answers_every_call_under_its_own_id(mail: Mail, path: str) -> None:
-    message, label = json.dumps(written(subject="From a batch")), mail.post("/labels", {"name": f"In {path}?"})
+def test_a_batch_returns_every_response_under_its_own_id(mail: Mail, path: str) -> None:
+    message, label = json.dumps(raw_message(subject="From a batch")), mail.post("/labels", {"name": f"In {path}?"})
     answer = batch(
         mail,
         f"GET {USER}/messages/{mail.examples['message_id']}?format=minimal HTTP/1.1",
@@ -33,7 +33,7 @@ def test_a_batch_answers_every_call_under_its_own_id(mail: Mail, path: str) -> N
         f"DELETE {USER}/labels/{label['id']}",
         path=path,
     )
-    replies = inner(answer)
+    replies = batch_replies(answer)
 
     assert [f"<response-x+{n}>" for n in range(5)] == list(replies)
     assert [200, 200, 400, 404, 204] == [status for status, _ in replies.values()]
@@ -42,8 +42,8 @@ def test_a_batch_answers_every_call_under_its_own_id(mail: Mail, path: str) -> N
     assert "Error 404" in replies["<response-x+3>"][1]
 
 
-def test_a_call_in_a_batch_may_have_a_credential_of_its_own(mail: Mail) -> None:
-    replies = inner(
+def test_a_call_in_a_batch_can_have_its_own_credentials(mail: Mail) -> None:
+    replies = batch_replies(
         batch(
             mail,
             f"GET {USER}/profile",
@@ -58,10 +58,10 @@ def test_ids_with_blanks_are_echoed_in_a_batch(mail: Mail) -> None:
     content = f"--b\nContent-Type: application/http\nContent-ID: <u-1 + 2>\n\nGET {USER}/profile HTTP/1.1\n\n\n--b--"
     answer = mail.http.post("/batch", content=content, headers={"Content-Type": 'multipart/mixed; boundary="b"'})
 
-    assert ["<response-u-1 + 2>"] == list(inner(answer))
+    assert ["<response-u-1 + 2>"] == list(batch_replies(answer))
 
 
-def test_inner_calls_are_in_the_journal(mail: Mail) -> None:
+def test_calls_in_a_batch_are_logged(mail: Mail) -> None:
     batch(mail, f"GET {USER}/profile", f"GET {USER}/messages/nonsense")
     journal = mail.control.get("/mail/requests").json()
 
@@ -77,31 +77,31 @@ def test_inner_calls_are_in_the_journal(mail: Mail) -> None:
         (b"--b1\r\n\r\nGET /\r\n--b1--", "multipart/mixed; boundary=b1"),
     ],
 )
-def test_a_batch_that_is_none_is_refused(mail: Mail, content: bytes, content_type: str) -> None:
+def test_an_invalid_batch_is_rejected(mail: Mail, content: bytes, content_type: str) -> None:
     answer = mail.http.post("/batch", content=content, headers={"Content-Type": content_type})
 
     assert 400 == answer.status_code
 
 
-def test_uploads_and_batches_are_refused_inside_a_batch(mail: Mail) -> None:
-    replies = inner(batch(mail, f"POST /upload{USER}/messages/send?uploadType=media", "POST /batch"))
+def test_uploads_and_batches_inside_a_batch_are_rejected(mail: Mail) -> None:
+    replies = batch_replies(batch(mail, f"POST /upload{USER}/messages/send?uploadType=media", "POST /batch"))
 
     assert [400, 400] == [status for status, _ in replies.values()]
 
 
-def test_a_fault_can_hit_one_call_of_a_batch(mail: Mail) -> None:
+def test_a_fault_can_apply_to_one_call_of_a_batch(mail: Mail) -> None:
     mail.fault(fault="status", status=503, path=f"{USER}/profile", body={"error": {"code": 503}})
 
-    replies = inner(batch(mail, f"GET {USER}/labels", f"GET {USER}/profile", f"GET {USER}/profile"))
+    replies = batch_replies(batch(mail, f"GET {USER}/labels", f"GET {USER}/profile", f"GET {USER}/profile"))
 
     assert [200, 503, 200] == [status for status, _ in replies.values()]
 
 
-def test_a_cold_batch_of_a_hundred_is_throttled_inside(mail: Mail) -> None:
+def test_a_batch_of_a_hundred_calls_is_partly_throttled(mail: Mail) -> None:
     mail.control.post("/reset")
-    mail.turn(latency_seconds=0)
-    small = inner(batch(mail, *[f"GET {USER}/profile"] * 25))
-    large = inner(batch(mail, *[f"GET {USER}/profile"] * 100))
+    mail.set_knobs(latency_seconds=0)
+    small = batch_replies(batch(mail, *[f"GET {USER}/profile"] * 25))
+    large = batch_replies(batch(mail, *[f"GET {USER}/profile"] * 100))
 
     assert {200} == {status for status, _ in small.values()}
     assert [200] * 50 + [429] * 50 == [status for status, _ in large.values()]

@@ -1,4 +1,4 @@
-"""The stand-in's consent page and token endpoints over real HTTP."""
+"""The emulator's consent page and token endpoints over real HTTP."""
 
 import json
 from base64 import urlsafe_b64decode
@@ -18,7 +18,7 @@ CLIENT = {"client_id": MailEmulator.knobs["client_id"], "client_secret": MailEmu
 MODIFY = "https://www.googleapis.com/auth/gmail.modify"
 EMAIL = "https://www.googleapis.com/auth/userinfo.email"
 BACK = "http://127.0.0.1:9/callback?from=mail"
-ASKED = {
+AUTHORIZATION_PARAMS = {
     "response_type": "code",
     "client_id": CLIENT["client_id"],
     "redirect_uri": BACK,
@@ -28,21 +28,21 @@ ASKED = {
 }
 
 
-class Door:
-    """A browser and a server of a client, both in one."""
+class OAuthClient:
+    """An OAuth app with its browser and server."""
 
     def __init__(self, emulator: MailEmulator) -> None:
         self.emulator = emulator
         self.http = httpx.Client(base_url=emulator.context.addresses["base"])
 
     def consent(self, **changes: str) -> dict[str, str]:
-        """What comes back with the redirect of a user who agrees."""
-        answer = self.http.get("/o/oauth2/v2/auth", params={**ASKED, "auto_approve": "true", **changes})
+        """Grant consent and return the parameters of the redirect."""
+        answer = self.http.get("/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, "auto_approve": "true", **changes})
         assert 302 == answer.status_code, answer.text
         return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
 
-    def token(self, **given: str) -> tuple[int, Any]:
-        answer = self.http.post("/token", data={**CLIENT, **given})
+    def token(self, **params: str) -> tuple[int, Any]:
+        answer = self.http.post("/token", data={**CLIENT, **params})
         return answer.status_code, answer.json()
 
     def exchange(self, code: str, **changes: str) -> tuple[int, Any]:
@@ -59,23 +59,23 @@ class Door:
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Door]:
+def opened() -> Iterator[OAuthClient]:
     with run_emulators(mail=MailEmulator) as sandbox:
         emulator = sandbox.emulators["mail"]
         assert isinstance(emulator, MailEmulator)
-        door = Door(emulator)
+        door = OAuthClient(emulator)
         yield door
         door.http.close()
 
 
 @pytest.fixture
-def door(opened: Door) -> Door:
+def door(opened: OAuthClient) -> OAuthClient:
     opened.emulator.context.reset()
     opened.emulator.reset()
     return opened
 
 
-def test_a_consent_leads_to_tokens_that_let_in(door: Door) -> None:
+def test_a_consent_leads_to_valid_tokens(door: OAuthClient) -> None:
     back = door.consent()
     status, tokens = door.exchange(back["code"])
 
@@ -89,7 +89,7 @@ def test_a_consent_leads_to_tokens_that_let_in(door: Door) -> None:
     assert OWN == door.profile(tokens["access_token"]).json()["emailAddress"]
 
 
-def test_the_identity_says_who_it_is(door: Door) -> None:
+def test_the_id_token_identifies_the_user(door: OAuthClient) -> None:
     claims = json.loads(urlsafe_b64decode(door.tokens()["id_token"].split(".")[1] + "=="))
 
     assert OWN == claims["email"]
@@ -97,17 +97,17 @@ def test_the_identity_says_who_it_is(door: Door) -> None:
     assert claims["sub"].isdecimal()
 
 
-def test_the_knobs_decide_for_the_person(door: Door) -> None:
+def test_the_knobs_decide_for_the_user(door: OAuthClient) -> None:
     door.emulator.context.knobs.update(auto_approve=True, granted_scopes=["email"])
 
-    answer = door.http.get("/o/oauth2/v2/auth", params=ASKED)
+    answer = door.http.get("/o/oauth2/v2/auth", params=AUTHORIZATION_PARAMS)
 
     assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(answer.headers["Location"]).query))["scope"]
 
 
 @pytest.mark.parametrize("changes", [{"decision": "deny"}, {"decision": "allow", "login_hint": "nobody@x.test"}])
-def test_a_person_may_say_no(door: Door, changes: dict[str, str]) -> None:
-    answer = door.http.post("/o/oauth2/v2/auth", data={**ASKED, "granted": MODIFY, **changes})
+def test_a_user_can_deny_consent(door: OAuthClient, changes: dict[str, str]) -> None:
+    answer = door.http.post("/o/oauth2/v2/auth", data={**AUTHORIZATION_PARAMS, "granted": MODIFY, **changes})
 
     back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
     assert {"from": "mail", "state": "s 1", "error": "access_denied"} == back
@@ -123,10 +123,10 @@ def test_a_person_may_say_no(door: Door, changes: dict[str, str]) -> None:
         ({"scope": "gmail"}, 400, "invalid_scope"),
     ],
 )
-def test_a_consent_that_cannot_be_asked_for_stays_with_the_person(
-    door: Door, changes: dict[str, str], status: int, error: str
+def test_an_invalid_authorization_request_does_not_redirect(
+    door: OAuthClient, changes: dict[str, str], status: int, error: str
 ) -> None:
-    answer = door.http.get("/o/oauth2/v2/auth", params={**ASKED, **changes})
+    answer = door.http.get("/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, **changes})
 
     assert status == answer.status_code
     assert error in answer.text
@@ -143,13 +143,13 @@ def test_a_consent_that_cannot_be_asked_for_stays_with_the_person(
         ({"code": "4/other"}, (400, "invalid_grant")),
     ],
 )
-def test_an_exchange_with_a_fault_is_refused(door: Door, changes: dict[str, str], expected: tuple[int, str]) -> None:
+def test_an_invalid_exchange_is_rejected(door: OAuthClient, changes: dict[str, str], expected: tuple[int, str]) -> None:
     status, body = door.exchange(**{"code": door.consent()["code"], **changes})
 
     assert expected == (status, body["error"])
 
 
-def test_a_second_consent_has_no_refresh_token_unless_asked(door: Door) -> None:
+def test_a_second_consent_has_a_refresh_token_only_on_request(door: OAuthClient) -> None:
     first, again = (door.exchange(door.consent()["code"])[1] for _ in range(2))
 
     assert "refresh_token" in first
@@ -158,7 +158,7 @@ def test_a_second_consent_has_no_refresh_token_unless_asked(door: Door) -> None:
     assert "refresh_token" not in door.exchange(door.consent(access_type="online", prompt="consent")["code"])[1]
 
 
-def test_earlier_scopes_can_be_included(door: Door) -> None:
+def test_earlier_scopes_can_be_included(door: OAuthClient) -> None:
     door.tokens()
 
     tokens = door.tokens(scope="email", include_granted_scopes="true")
@@ -166,22 +166,22 @@ def test_earlier_scopes_can_be_included(door: Door) -> None:
     assert {EMAIL, MODIFY, "openid"} == set(tokens["scope"].split())
 
 
-def test_the_oldest_of_more_than_a_hundred_refresh_tokens_is_dropped(door: Door) -> None:
+def test_the_oldest_of_more_than_a_hundred_refresh_tokens_is_dropped(door: OAuthClient) -> None:
     refresh_tokens = [door.tokens()["refresh_token"] for _ in range(101)]
 
     assert [400, 200] == [door.refresh(token)[0] for token in refresh_tokens[:2]]
 
 
-def test_what_the_user_withdraws_is_told_in_the_vendors_words(door: Door) -> None:
+def test_revoked_access_responds_with_the_vendors_error(door: OAuthClient) -> None:
     tokens = door.tokens()
     door.emulator.revoke()
 
-    told = {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}
-    assert (400, told) == door.refresh(tokens["refresh_token"])
+    expected = {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}
+    assert (400, expected) == door.refresh(tokens["refresh_token"])
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
-def test_a_client_may_give_everything_back(door: Door, kind: str) -> None:
+def test_a_client_can_revoke_its_tokens(door: OAuthClient, kind: str) -> None:
     tokens = door.tokens()
     answer = door.http.post("/revoke", data={"token": tokens[kind]})
     again = door.http.post("/revoke", data={"token": tokens[kind]})
@@ -192,7 +192,7 @@ def test_a_client_may_give_everything_back(door: Door, kind: str) -> None:
     assert "invalid_grant" == door.refresh(tokens["refresh_token"])[1]["error"]
 
 
-def test_a_refresh_token_of_another_client_is_refused(door: Door) -> None:
+def test_a_refresh_token_of_another_client_is_rejected(door: OAuthClient) -> None:
     refresh_token = door.tokens()["refresh_token"]
     door.emulator.context.knobs["client_id"] = "other"
     status, body = door.refresh(refresh_token, client_id="other")
@@ -200,7 +200,7 @@ def test_a_refresh_token_of_another_client_is_refused(door: Door) -> None:
     assert (401, "unauthorized_client") == (status, body["error"])
 
 
-def test_a_token_can_be_inspected(door: Door) -> None:
+def test_a_token_can_be_inspected(door: OAuthClient) -> None:
     seeded = door.http.get("/tokeninfo", params={"access_token": door.emulator.credentials()["token"]})
     issued = door.http.post("/tokeninfo", data={"access_token": door.tokens()["access_token"]})
     wrong = door.http.get("/tokeninfo", params={"access_token": "wrong"})

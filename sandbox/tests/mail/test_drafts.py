@@ -1,17 +1,17 @@
-"""Drafts of the mail stand-in."""
+"""Drafts of the mail emulator."""
 
 from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, USER, Mail, header, reply_to, written
+from sandbox.tests.mail.mail_client import JONAS, USER, Mail, header, raw_message, reply_to
 
 # --- drafts
 
 
-def test_a_draft_lives_from_creation_to_sending(mail: Mail) -> None:
-    draft = mail.post("/drafts", {"message": written(to=JONAS, subject="Two phases")})
-    changed = mail.put(f"/drafts/{draft['id']}", {"message": written(to=JONAS, subject="Two phases, again")})
+def test_a_draft_is_created_updated_and_sent(mail: Mail) -> None:
+    draft = mail.post("/drafts", {"message": raw_message(to=JONAS, subject="Two phases")})
+    changed = mail.put(f"/drafts/{draft['id']}", {"message": raw_message(to=JONAS, subject="Two phases, again")})
     read = mail.get(f"/drafts/{draft['id']}", format="metadata")
     sent = mail.post("/drafts/send", {"id": draft["id"]})
 
@@ -24,13 +24,13 @@ def test_a_draft_lives_from_creation_to_sending(mail: Mail) -> None:
     assert ["SENT"] == sent["labelIds"]
     assert changed["message"]["id"] != sent["id"]
     assert draft["message"]["threadId"] == sent["threadId"]
-    assert 404 == mail.refusal("GET", f"/drafts/{draft['id']}")[0]
-    assert 404 == mail.refusal("GET", f"/messages/{changed['message']['id']}")[0]
-    assert 404 == mail.refusal("POST", "/drafts/send", json={"id": draft["id"]})[0]
+    assert 404 == mail.error("GET", f"/drafts/{draft['id']}")[0]
+    assert 404 == mail.error("GET", f"/messages/{changed['message']['id']}")[0]
+    assert 404 == mail.error("POST", "/drafts/send", json={"id": draft["id"]})[0]
 
 
 def test_drafts_are_listed_in_pages_and_by_query(mail: Mail) -> None:
-    draft = mail.post("/drafts", {"message": written(subject="Unmistakable")})
+    draft = mail.post("/drafts", {"message": raw_message(subject="Unmistakable")})
     first = mail.get("/drafts", maxResults=3)
     second = mail.get("/drafts", maxResults=3, pageToken=first["nextPageToken"])
     by_query = mail.get("/drafts", q="subject:unmistakable")["drafts"]
@@ -41,16 +41,16 @@ def test_drafts_are_listed_in_pages_and_by_query(mail: Mail) -> None:
     assert {"resultSizeEstimate": 0} == mail.get("/drafts", q="nothing-has-this-word")
 
 
-def test_a_draft_is_deleted_without_an_answer(mail: Mail) -> None:
-    draft = mail.post("/drafts", {"message": written()})
+def test_deleting_a_draft_returns_no_content(mail: Mail) -> None:
+    draft = mail.post("/drafts", {"message": raw_message()})
 
     answer = mail.http.delete(f"{USER}/drafts/{draft['id']}")
 
     assert (204, b"") == (answer.status_code, answer.content)
-    assert 404 == mail.refusal("GET", f"/drafts/{draft['id']}")[0]
+    assert 404 == mail.error("GET", f"/drafts/{draft['id']}")[0]
 
 
-def test_a_draft_reply_joins_its_thread_and_stays_there(mail: Mail) -> None:
+def test_a_draft_reply_joins_its_thread_and_remains_in_it(mail: Mail) -> None:
     first = mail.receive("Needs a reply")
     draft = mail.post("/drafts", {"message": reply_to(mail, first["message_id"], "Re: Needs a reply")})
 
@@ -60,12 +60,12 @@ def test_a_draft_reply_joins_its_thread_and_stays_there(mail: Mail) -> None:
 
 
 def test_labels_of_drafts_cannot_be_changed(mail: Mail) -> None:
-    draft = mail.post("/drafts", {"message": written()})
+    draft = mail.post("/drafts", {"message": raw_message()})
     path = f"/messages/{draft['message']['id']}/modify"
 
-    assert (400, "failedPrecondition") == mail.refusal("POST", path, json={"addLabelIds": ["STARRED"]})[:2]
+    assert (400, "failedPrecondition") == mail.error("POST", path, json={"addLabelIds": ["STARRED"]})[:2]
 
 
 @pytest.mark.parametrize("body", [{}, {"message": {}}, {"message": {"raw": ""}}])
-def test_a_draft_without_a_message_is_refused(mail: Mail, body: dict[str, Any]) -> None:
-    assert "'raw' RFC822 payload" in mail.refusal("POST", "/drafts", json=body)[2]
+def test_a_draft_without_a_message_is_rejected(mail: Mail, body: dict[str, Any]) -> None:
+    assert "'raw' RFC822 payload" in mail.error("POST", "/drafts", json=body)[2]

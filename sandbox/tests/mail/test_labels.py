@@ -1,15 +1,15 @@
-"""Labels of the mail stand-in."""
+"""Labels of the mail emulator."""
 
 from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, found
+from sandbox.tests.mail.mail_client import USER, Mail, matching_ids
 
 # --- labels
 
 
-def test_labels_are_listed_as_the_vendor_tells_them(mail: Mail) -> None:
+def test_labels_are_listed_in_the_vendors_format(mail: Mail) -> None:
     labels = {label["id"]: label for label in mail.get("/labels")["labels"]}
 
     assert {"id": "INBOX", "name": "INBOX", "type": "system"} == labels["INBOX"]
@@ -20,20 +20,20 @@ def test_labels_are_listed_as_the_vendor_tells_them(mail: Mail) -> None:
     assert "Clients/Acme Freight" == labels["Label_2"]["name"]
 
 
-def test_a_label_is_counted_when_it_is_read(mail: Mail) -> None:
+def test_a_label_includes_its_counts(mail: Mail) -> None:
     label = mail.get("/labels/Label_2")
 
-    assert len(found(mail, "label:clients-acme-freight in:anywhere")) == label["messagesTotal"]
+    assert len(matching_ids(mail, "label:clients-acme-freight in:anywhere")) == label["messagesTotal"]
     assert label["messagesUnread"] <= label["messagesTotal"]
     assert label["threadsTotal"] <= label["messagesTotal"]
 
 
-def test_a_label_lives_from_creation_to_deletion(mail: Mail) -> None:
-    told = mail.receive("To be labelled")
+def test_a_label_is_created_updated_and_deleted(mail: Mail) -> None:
+    received = mail.receive("To be labelled")
     label = mail.post("/labels", {"name": " Depot/North ", "labelListVisibility": "labelHide"})
-    mail.post(f"/messages/{told['message_id']}/modify", {"addLabelIds": [label["id"]]})
+    mail.post(f"/messages/{received['message_id']}/modify", {"addLabelIds": [label["id"]]})
     renamed = mail._json(mail.http.patch(f"{USER}/labels/{label['id']}", json={"name": "Depot/South"}))
-    by_name = found(mail, "label:depot-south")
+    by_name = matching_ids(mail, "label:depot-south")
     deleted = mail.http.delete(f"{USER}/labels/{label['id']}")
 
     assert ("Depot/North", "labelHide", "show") == (
@@ -42,38 +42,38 @@ def test_a_label_lives_from_creation_to_deletion(mail: Mail) -> None:
         label["messageListVisibility"],
     )
     assert ("Depot/South", "labelHide") == (renamed["name"], renamed["labelListVisibility"])
-    assert [told["message_id"]] == by_name
+    assert [received["message_id"]] == by_name
     assert 204 == deleted.status_code
-    assert label["id"] not in mail.get(f"/messages/{told['message_id']}")["labelIds"]
+    assert label["id"] not in mail.get(f"/messages/{received['message_id']}")["labelIds"]
 
 
 @pytest.mark.parametrize("name", ["clients", "CLIENTS/acme freight", "follow up"])
 def test_a_name_that_differs_only_in_case_is_a_conflict(mail: Mail, name: str) -> None:
-    status, _, message = mail.refusal("POST", "/labels", json={"name": name})
+    status, _, message = mail.error("POST", "/labels", json={"name": name})
 
     assert (409, "Label name exists or conflicts") == (status, message)
 
 
 @pytest.mark.parametrize("body", [{}, {"name": " "}, {"name": "inbox"}, {"name": "x" * 226}, {"name": "/a"}])
-def test_a_name_that_cannot_be_is_refused(mail: Mail, body: dict[str, str]) -> None:
-    assert (400, "invalidArgument", "Invalid label name") == mail.refusal("POST", "/labels", json=body)
+def test_an_invalid_label_name_is_rejected(mail: Mail, body: dict[str, str]) -> None:
+    assert (400, "invalidArgument", "Invalid label name") == mail.error("POST", "/labels", json=body)
 
 
 @pytest.mark.parametrize(
     "body", [{"name": "n1", "color": {"textColor": "#123456"}}, {"name": "n2", "labelListVisibility": "sometimes"}]
 )
-def test_other_faults_of_labels_are_refused(mail: Mail, body: dict[str, Any]) -> None:
-    assert 400 == mail.refusal("POST", "/labels", json=body)[0]
+def test_other_invalid_labels_are_rejected(mail: Mail, body: dict[str, Any]) -> None:
+    assert 400 == mail.error("POST", "/labels", json=body)[0]
 
 
 def test_system_labels_cannot_be_changed_or_deleted(mail: Mail) -> None:
-    assert (400, "Invalid update request") == mail.refusal("PATCH", "/labels/INBOX", json={"name": "In"})[::2]
-    assert (400, "Invalid delete request") == mail.refusal("DELETE", "/labels/INBOX")[::2]
+    assert (400, "Invalid update request") == mail.error("PATCH", "/labels/INBOX", json={"name": "In"})[::2]
+    assert (400, "Invalid delete request") == mail.error("DELETE", "/labels/INBOX")[::2]
 
 
 def test_labels_of_a_message_are_changed(mail: Mail) -> None:
-    told = mail.receive("Modified")
-    path = f"/messages/{told['message_id']}/modify"
+    received = mail.receive("Modified")
+    path = f"/messages/{received['message_id']}/modify"
     changed = mail.post(path, {"addLabelIds": ["STARRED", "Label_7"], "removeLabelIds": ["UNREAD", "IMPORTANT"]})
     again = mail.post(path, {"addLabelIds": ["STARRED", "Label_7"], "removeLabelIds": ["UNREAD"]})
     bare = mail.post(path, {"removeLabelIds": ["STARRED", "Label_7", "INBOX"]})
@@ -96,13 +96,13 @@ def test_labels_of_a_message_are_changed(mail: Mail) -> None:
         ({"addLabelIds": [f"Label_{n}" for n in range(101)]}, "Too many labels specified"),
     ],
 )
-def test_changes_that_cannot_be_are_refused(mail: Mail, body: dict[str, list[str]], message: str) -> None:
+def test_invalid_label_changes_are_rejected(mail: Mail, body: dict[str, list[str]], message: str) -> None:
     path = f"/messages/{mail.examples['message_id']}/modify"
 
-    assert (400, "invalidArgument", message) == mail.refusal("POST", path, json=body)
+    assert (400, "invalidArgument", message) == mail.error("POST", path, json=body)
 
 
-def test_what_goes_to_trash_or_spam_leaves_the_inbox(mail: Mail) -> None:
+def test_trashed_messages_and_spam_leave_the_inbox(mail: Mail) -> None:
     trashed, spammed = mail.receive("For the trash"), mail.receive("For spam")
     after_trash = mail.post(f"/messages/{trashed['message_id']}/trash")
     after_spam = mail.post(f"/messages/{spammed['message_id']}/modify", {"addLabelIds": ["SPAM"]})
@@ -114,13 +114,13 @@ def test_what_goes_to_trash_or_spam_leaves_the_inbox(mail: Mail) -> None:
 
 
 def test_many_messages_are_changed_at_once(mail: Mail) -> None:
-    told = [mail.receive(f"Many {n}")["message_id"] for n in range(3)]
+    message_ids = [mail.receive(f"Many {n}")["message_id"] for n in range(3)]
     answer = mail.http.post(
-        f"{USER}/messages/batchModify", json={"ids": [*told, "19a3f0c2b7d4e851"], "addLabelIds": ["STARRED"]}
+        f"{USER}/messages/batchModify", json={"ids": [*message_ids, "19a3f0c2b7d4e851"], "addLabelIds": ["STARRED"]}
     )
 
     assert (204, b"") == (answer.status_code, answer.content)
-    assert set(told) == set(found(mail, "is:starred subject:many"))
-    assert 400 == mail.refusal("POST", "/messages/batchModify", json={"ids": [], "addLabelIds": ["STARRED"]})[0]
+    assert set(message_ids) == set(matching_ids(mail, "is:starred subject:many"))
+    assert 400 == mail.error("POST", "/messages/batchModify", json={"ids": [], "addLabelIds": ["STARRED"]})[0]
     too_many = {"ids": ["1"] * 1001, "addLabelIds": ["STARRED"]}
-    assert 400 == mail.refusal("POST", "/messages/batchModify", json=too_many)[0]
+    assert 400 == mail.error("POST", "/messages/batchModify", json=too_many)[0]

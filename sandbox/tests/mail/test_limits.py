@@ -1,11 +1,11 @@
-"""How much the mail stand-in takes in a minute and a day."""
+"""Quotas of the mail emulator per minute and day."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.mail.calling import USER, Mail, written
+from sandbox.tests.mail.mail_client import USER, Mail, raw_message
 from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.routes import METHODS
@@ -14,7 +14,7 @@ from workspace_sandbox.mail.wire import ApiError
 # --- limits
 
 
-def test_every_method_has_the_price_of_the_vendor(mail: Mail) -> None:
+def test_every_method_has_the_vendors_quota_cost(mail: Mail) -> None:
     prices = {method.id: method.units for method in METHODS}
 
     assert [1, 5, 20, 40, 20, 5, 100, 10, 1, 50] == [
@@ -43,21 +43,23 @@ def test_every_method_has_the_price_of_the_vendor(mail: Mail) -> None:
         ("exhausted", 429, "rateLimitExceeded", "Resource has been exhausted (e.g. check quota)."),
     ],
 )
-def test_units_beyond_the_minute_are_refused(mail: Mail, dialect: str, status: int, reason: str, text: str) -> None:
+def test_units_above_the_minute_quota_are_rejected(
+    mail: Mail, dialect: str, status: int, reason: str, text: str
+) -> None:
     mail.control.post("/reset")
-    mail.turn(throttle=dialect, units_per_minute=45, latency_seconds=0)
+    mail.set_knobs(throttle=dialect, units_per_minute=45, latency_seconds=0)
     path = f"/messages/{mail.examples['message_id']}"
     served = [mail.get(path)["id"], mail.get(path)["id"]]
-    refused = mail.refusal("GET", path)
+    error = mail.error("GET", path)
     answer = mail.http.get(USER + path)
 
     assert 2 == len(served)
-    assert (status, reason) == refused[:2]
-    assert refused[2].startswith(text)
+    assert (status, reason) == error[:2]
+    assert error[2].startswith(text)
     assert "Retry-After" not in answer.headers
 
 
-def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
+def test_the_minute_slides_and_further_requests_extend_the_retry_time() -> None:
     clock = ManualClock(1_795_200_000.0)
     emulator = MailEmulator(EmulatorContext(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
     ledger = emulator.services.quotas
@@ -76,7 +78,7 @@ def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
     assert "Retry after 2026-11-20T18:41:01.000Z" in second.value.message
 
 
-def test_users_have_budgets_of_their_own() -> None:
+def test_users_have_their_own_budgets() -> None:
     emulator = MailEmulator(EmulatorContext(ManualClock(1_795_200_000.0), **MailEmulator.knobs))
     emulator.services.quotas.charge("one", 6_000)
 
@@ -86,9 +88,9 @@ def test_users_have_budgets_of_their_own() -> None:
         emulator.services.quotas.charge("one", 1)
 
 
-def test_more_than_ten_at_once_are_refused(mail: Mail) -> None:
+def test_more_than_ten_concurrent_requests_are_rejected(mail: Mail) -> None:
     mail.control.post("/reset")
-    mail.turn(latency_seconds=0.2)
+    mail.set_knobs(latency_seconds=0.2)
     with ThreadPoolExecutor(14) as pool:
         statuses = sorted(pool.map(lambda _: mail.http.get(f"{USER}/profile").status_code, range(14)))
 
@@ -96,14 +98,14 @@ def test_more_than_ten_at_once_are_refused(mail: Mail) -> None:
     assert statuses.count(200) >= 10
 
 
-def test_messages_beyond_the_day_are_refused_and_not_sent(mail: Mail) -> None:
+def test_messages_above_the_daily_quota_are_rejected_and_not_sent(mail: Mail) -> None:
     mail.control.post("/reset")
-    mail.turn(sends_per_day=1)
-    mail.post("/messages/send", written())
+    mail.set_knobs(sends_per_day=1)
+    mail.post("/messages/send", raw_message())
     before = mail.get("/profile")["messagesTotal"]
 
-    refused = mail.refusal("POST", "/messages/send", json=written())
+    error = mail.error("POST", "/messages/send", json=raw_message())
 
-    assert (429, "rateLimitExceeded") == refused[:2]
-    assert refused[2].startswith("User-rate limit exceeded.  Retry after ")
+    assert (429, "rateLimitExceeded") == error[:2]
+    assert error[2].startswith("User-rate limit exceeded.  Retry after ")
     assert before == mail.get("/profile")["messagesTotal"]

@@ -1,13 +1,13 @@
-"""Lists of messages and threads in the mail stand-in."""
+"""Lists of messages and threads in the mail emulator."""
 
 import pytest
 
-from sandbox.tests.mail.calling import Mail, found
+from sandbox.tests.mail.mail_client import Mail, matching_ids
 
 # --- lists
 
 
-def test_lists_go_from_newest_to_oldest_in_pages(mail: Mail) -> None:
+def test_messages_are_paged_newest_first(mail: Mail) -> None:
     mail.control.post("/reset")
     first = mail.get("/messages", maxResults=300)
     second = mail.get("/messages", maxResults=300, pageToken=first["nextPageToken"])
@@ -26,7 +26,7 @@ def test_a_page_does_not_shift_when_mail_arrives(mail: Mail) -> None:
     first = mail.get("/messages", maxResults=5)
     arrived = mail.receive("In between")
     second = mail.get("/messages", maxResults=5, pageToken=first["nextPageToken"])
-    mail.act(action="delete", message_id=arrived["message_id"])
+    mail.perform(action="delete", message_id=arrived["message_id"])
 
     assert plain == first["messages"] + second["messages"]
 
@@ -41,49 +41,49 @@ def test_the_default_page_has_100_and_the_largest_500(mail: Mail) -> None:
 
 
 def test_drafts_are_in_the_list_and_spam_and_trash_are_not(mail: Mail) -> None:
-    listed = set(found(mail, "", maxResults=500))
-    everything = set(found(mail, "in:anywhere", maxResults=500))
+    listed = set(matching_ids(mail, "", maxResults=500))
+    everything = set(matching_ids(mail, "in:anywhere", maxResults=500))
 
-    assert set(found(mail, "in:drafts")) <= listed
-    assert listed.isdisjoint(found(mail, "in:spam"))
-    assert listed.isdisjoint(found(mail, "in:trash"))
-    assert found(mail, "in:spam") == found(mail, "", labelIds="SPAM")
-    assert not everything.isdisjoint(found(mail, "in:spam"))
-    assert found(mail, "in:trash", maxResults=500) == found(mail, "label:trash", includeSpamTrash="true")
+    assert set(matching_ids(mail, "in:drafts")) <= listed
+    assert listed.isdisjoint(matching_ids(mail, "in:spam"))
+    assert listed.isdisjoint(matching_ids(mail, "in:trash"))
+    assert matching_ids(mail, "in:spam") == matching_ids(mail, "", labelIds="SPAM")
+    assert not everything.isdisjoint(matching_ids(mail, "in:spam"))
+    assert matching_ids(mail, "in:trash", maxResults=500) == matching_ids(mail, "label:trash", includeSpamTrash="true")
 
 
-def test_label_ids_have_to_be_there_all(mail: Mail) -> None:
-    unread = set(found(mail, "is:unread in:inbox", maxResults=500))
+def test_all_given_label_ids_must_match(mail: Mail) -> None:
+    unread = set(matching_ids(mail, "is:unread in:inbox", maxResults=500))
 
-    assert unread == set(found(mail, "", labelIds=["UNREAD", "INBOX"], maxResults=500))
-    assert (400, "invalidArgument", "Invalid label: Nope") == mail.refusal(
+    assert unread == set(matching_ids(mail, "", labelIds=["UNREAD", "INBOX"], maxResults=500))
+    assert (400, "invalidArgument", "Invalid label: Nope") == mail.error(
         "GET", "/messages", params={"labelIds": "Nope"}
     )
 
 
 @pytest.mark.parametrize("damage", ["1", "x" * 32, "0" * 32])
-def test_a_damaged_page_token_is_refused(mail: Mail, damage: str) -> None:
-    refused = mail.refusal("GET", "/messages", params={"pageToken": damage})
+def test_a_damaged_page_token_is_rejected(mail: Mail, damage: str) -> None:
+    error = mail.error("GET", "/messages", params={"pageToken": damage})
 
-    assert (400, "invalidArgument", "Invalid pageToken") == refused
+    assert (400, "invalidArgument", "Invalid pageToken") == error
 
 
-def test_a_page_token_of_another_query_is_refused(mail: Mail) -> None:
+def test_a_page_token_of_another_query_is_rejected(mail: Mail) -> None:
     token = mail.get("/messages", q="is:unread", maxResults=2)["nextPageToken"]
 
-    refused = mail.refusal("GET", "/messages", params={"q": "is:read", "pageToken": token})
+    error = mail.error("GET", "/messages", params={"q": "is:read", "pageToken": token})
 
-    assert (400, "invalidArgument", "Invalid pageToken") == refused
+    assert (400, "invalidArgument", "Invalid pageToken") == error
 
 
-def test_new_mail_can_be_slow_to_be_found(mail: Mail) -> None:
-    told = mail.receive("Slowly indexed")
-    mail.turn(index_lag_seconds=3600)
-    hidden = found(mail, "subject:slowly")
-    mail.turn(index_lag_seconds=0)
+def test_new_mail_can_be_indexed_with_a_delay(mail: Mail) -> None:
+    received = mail.receive("Slowly indexed")
+    mail.set_knobs(index_lag_seconds=3600)
+    hidden = matching_ids(mail, "subject:slowly")
+    mail.set_knobs(index_lag_seconds=0)
 
     assert [] == hidden
-    assert [told["message_id"]] == found(mail, "subject:slowly")
+    assert [received["message_id"]] == matching_ids(mail, "subject:slowly")
 
 
 def test_threads_are_listed_once_in_pages(mail: Mail) -> None:
@@ -103,4 +103,4 @@ def test_a_thread_has_its_messages_from_oldest_to_newest(mail: Mail) -> None:
     assert len(dates) > 2
     assert sorted(dates) == dates
     assert mail.examples["thread_id"] == thread["messages"][0]["id"]
-    assert 400 == mail.refusal("GET", f"/threads/{thread['id']}", params={"format": "raw"})[0]
+    assert 400 == mail.error("GET", f"/threads/{thread['id']}", params={"format": "raw"})[0]

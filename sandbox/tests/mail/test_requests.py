@@ -1,8 +1,8 @@
-"""Parameters and bodies that the mail stand-in takes and refuses."""
+"""Validation of parameters and bodies in the mail emulator."""
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OWN, USER, Mail, found
+from sandbox.tests.mail.mail_client import JONAS, OWN, USER, Mail, matching_ids
 
 # --- fields and parameters
 
@@ -19,19 +19,19 @@ def test_fields_select_at_every_level(mail: Mail) -> None:
 
 
 @pytest.mark.parametrize("fields", ["nope", "id,payload(nope)", "id(", "payload)", "id/x", ",", "payload("])
-def test_fields_that_are_none_are_refused(mail: Mail, fields: str) -> None:
+def test_invalid_fields_are_rejected(mail: Mail, fields: str) -> None:
     path = f"/messages/{mail.examples['message_id']}"
 
-    assert (400, "badRequest") == mail.refusal("GET", path, params={"fields": fields})[:2]
+    assert (400, "badRequest") == mail.error("GET", path, params={"fields": fields})[:2]
 
 
 @pytest.mark.parametrize("name", ["alt", "prettyPrint", "quotaUser", "key", "$.xgafv", "upload_protocol", "callback"])
-def test_standard_parameters_are_taken(mail: Mail, name: str) -> None:
+def test_standard_parameters_are_accepted(mail: Mail, name: str) -> None:
     assert OWN == mail.get("/profile", **{name: "json" if name == "alt" else "true"})["emailAddress"]
 
 
-def test_an_unknown_parameter_is_refused(mail: Mail) -> None:
-    status, _, message = mail.refusal("GET", "/messages", params={"limit": "5"})
+def test_an_unknown_parameter_is_rejected(mail: Mail) -> None:
+    status, _, message = mail.error("GET", "/messages", params={"limit": "5"})
 
     assert 400 == status
     assert message.startswith('Invalid JSON payload received. Unknown name "limit": Cannot bind query parameter.')
@@ -40,17 +40,17 @@ def test_an_unknown_parameter_is_refused(mail: Mail) -> None:
 @pytest.mark.parametrize(
     "params", [{"maxResults": "many"}, {"maxResults": "-1"}, {"includeSpamTrash": "perhaps"}, {"alt": "media"}]
 )
-def test_a_parameter_of_the_wrong_type_is_refused(mail: Mail, params: dict[str, str]) -> None:
-    status, _, message = mail.refusal("GET", "/messages", params=params)
+def test_a_parameter_of_the_wrong_type_is_rejected(mail: Mail, params: dict[str, str]) -> None:
+    status, _, message = mail.error("GET", "/messages", params=params)
 
     assert 400 == status
     assert message.startswith("Invalid value at '")
 
 
-def test_an_unknown_format_is_refused(mail: Mail) -> None:
+def test_an_unknown_format_is_rejected(mail: Mail) -> None:
     path = f"/messages/{mail.examples['message_id']}"
 
-    assert 400 == mail.refusal("GET", path, params={"format": "everything"})[0]
+    assert 400 == mail.error("GET", path, params={"format": "everything"})[0]
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_an_unknown_format_is_refused(mail: Mail) -> None:
         (b'{"payload": "x"}', "Invalid value at 'payload' (type.googleapis.com/gmail.v1.Message), \"x\""),
     ],
 )
-def test_a_body_that_is_not_a_message_is_refused(mail: Mail, content: bytes, expected: str) -> None:
-    status, _, message = mail.refusal("POST", "/messages/send", content=content)
+def test_a_body_that_is_not_a_message_is_rejected(mail: Mail, content: bytes, expected: str) -> None:
+    status, _, message = mail.error("POST", "/messages/send", content=content)
 
     assert (400, expected) == (status, message)
 
 
-def test_a_lone_surrogate_is_refused(mail: Mail) -> None:
-    assert 400 == mail.refusal("POST", "/labels", content=b'{"name": "a\\ud800"}')[0]
+def test_a_lone_surrogate_is_rejected(mail: Mail) -> None:
+    assert 400 == mail.error("POST", "/labels", content=b'{"name": "a\\ud800"}')[0]
 
 
-def test_a_path_that_is_no_method_is_told_in_html(mail: Mail) -> None:
+def test_an_unknown_path_responds_in_html(mail: Mail) -> None:
     unknown = mail.http.get("/gmail/v2/users/me/messages")
     wrong = mail.http.delete(f"{USER}/profile")
 
@@ -86,7 +86,7 @@ def test_a_path_that_is_no_method_is_told_in_html(mail: Mail) -> None:
     assert "Error 404" in wrong.text
 
 
-def test_another_users_mailbox_is_refused(mail: Mail) -> None:
+def test_the_mailbox_of_another_user_is_rejected(mail: Mail) -> None:
     own = mail.http.get(f"/gmail/v1/users/{OWN}/profile")
     other = mail.http.get(f"/gmail/v1/users/{JONAS}/profile")
 
@@ -94,11 +94,11 @@ def test_another_users_mailbox_is_refused(mail: Mail) -> None:
     assert (403, f"Delegation denied for {JONAS}") == (other.status_code, other.json()["error"]["message"])
 
 
-def test_a_long_read_may_come_as_a_post(mail: Mail) -> None:
+def test_a_long_read_can_be_sent_as_a_post(mail: Mail) -> None:
     answer = mail.http.post(f"{USER}/messages", data={"q": "in:drafts"}, headers={"X-HTTP-Method-Override": "GET"})
 
-    assert found(mail, "in:drafts") == [message["id"] for message in answer.json()["messages"]]
+    assert matching_ids(mail, "in:drafts") == [message["id"] for message in answer.json()["messages"]]
 
 
-def test_pretty_print_is_done_when_asked_for(mail: Mail) -> None:
+def test_pretty_print_is_applied_on_request(mail: Mail) -> None:
     assert mail.http.get(f"{USER}/profile", params={"prettyPrint": "true"}).text.startswith('{\n  "emailAddress"')

@@ -1,11 +1,11 @@
-"""Routes and seed of the mail stand-in."""
+"""Routes and default data of the mail emulator."""
 
-from sandbox.tests.mail.calling import OWN, Mail, found, parts
+from sandbox.tests.mail.mail_client import OWN, Mail, matching_ids, parts
 
-# --- what is there
+# --- default data
 
 
-def test_the_seed_is_large_and_has_every_kind_of_place(mail: Mail) -> None:
+def test_the_default_data_is_large_and_has_every_mailbox_location(mail: Mail) -> None:
     mail.control.post("/reset")
 
     profile = mail.get("/profile")
@@ -25,4 +25,4 @@ def test_the_examples_can_be_used(mail: Mail) -> None:
     assert mail.examples["thread_id"] == mail.get(f"/messages/{mail.examples['message_id']}")["threadId"]
     assert set(mail.examples["labels"]) <= names
     assert ["manifest-41.pdf"] == [part["filename"] for part in attached]
-    assert found(mail, mail.examples["q"])
+    assert matching_ids(mail, mail.examples["q"])

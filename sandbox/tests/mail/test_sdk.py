@@ -1,4 +1,4 @@
-"""Google's own Python client, pointed at the stand-in."""
+"""Google's own Python client, pointed at the emulator."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -87,7 +87,7 @@ def test_the_profile_is_read(sdk: Sdk) -> None:
     assert "nora@brightfjord.test" == sdk.users.getProfile(userId="me").execute()["emailAddress"]
 
 
-def test_messages_are_listed_page_by_page(sdk: Sdk) -> None:
+def test_messages_are_paged(sdk: Sdk) -> None:
     request = sdk.messages.list(userId="me", q="in:inbox", maxResults=50, labelIds=["INBOX"])
     pages = []
     while request is not None:
@@ -135,7 +135,7 @@ def test_a_message_is_sent_and_labelled(sdk: Sdk) -> None:
     assert "SDK" not in {one["name"] for one in sdk.labels.list(userId="me").execute()["labels"]}
 
 
-def test_a_draft_goes_its_way(sdk: Sdk) -> None:
+def test_a_draft_is_created_and_sent(sdk: Sdk) -> None:
     draft = sdk.drafts.create(userId="me", body={"message": raw()}).execute()
     sdk.drafts.update(userId="me", id=draft["id"], body={"message": raw(LETTER.replace(b"SDK", b"other"))}).execute()
     listed = sdk.drafts.list(userId="me", q="subject:other").execute()["drafts"]
@@ -167,14 +167,14 @@ def test_a_mailbox_is_watched_and_its_settings_are_changed(sdk: Sdk) -> None:
     watched = sdk.users.watch(userId="me", body={"topicName": "projects/my-project/topics/mail"}).execute()
     changed = settings.updateVacation(userId="me", body={"enableAutoReply": True, "responseSubject": "Away"}).execute()
     rule = {"criteria": {"from": "news@acmefreight.test"}, "action": {"addLabelIds": ["TRASH"]}}
-    made = settings.filters().create(userId="me", body=rule).execute()
-    settings.filters().delete(userId="me", id=made["id"]).execute()
+    created = settings.filters().create(userId="me", body=rule).execute()
+    settings.filters().delete(userId="me", id=created["id"]).execute()
     settings.sendAs().patch(userId="me", sendAsEmail="nora@brightfjord.test", body={"signature": "N."}).execute()
     sdk.users.stop(userId="me").execute()
 
     assert {"historyId", "expiration"} == watched.keys()
     assert changed == settings.getVacation(userId="me").execute()
-    assert {**rule, "id": made["id"]} == made
+    assert {**rule, "id": created["id"]} == created
     assert {} == settings.filters().list(userId="me").execute()
     assert "N." == settings.sendAs().list(userId="me").execute()["sendAs"][0]["signature"]
 
@@ -187,7 +187,7 @@ def test_many_messages_are_modified(sdk: Sdk) -> None:
     assert "STARRED" in message["labelIds"]
 
 
-def test_a_message_is_uploaded_alone_and_with_metadata(sdk: Sdk) -> None:
+def test_a_message_is_uploaded_with_and_without_metadata(sdk: Sdk) -> None:
     media = MediaInMemoryUpload(LETTER, "message/rfc822")
     alone = sdk.messages.send(userId="me", media_body=media).execute()
     beside = sdk.drafts.create(
@@ -207,19 +207,19 @@ def test_a_message_is_uploaded_in_pieces(sdk: Sdk) -> None:
         status, sent = request.next_chunk()
         progress.append(status.resumable_progress if status else None)
 
-    kept = sdk.messages.get(userId="me", id=sent["id"], format="raw").execute()
+    stored = sdk.messages.get(userId="me", id=sent["id"], format="raw").execute()
     assert [262_144, 524_288, None] == progress
-    assert kept["sizeEstimate"] > len(content)
+    assert stored["sizeEstimate"] > len(content)
 
 
-def test_the_client_knows_the_limit_of_uploads(sdk: Sdk) -> None:
+def test_the_client_checks_the_upload_limit(sdk: Sdk) -> None:
     media = MediaInMemoryUpload(b"x" * 36_700_161, "message/rfc822")
 
     with pytest.raises(MediaUploadSizeError):
         sdk.messages.send(userId="me", media_body=media)
 
 
-def test_a_batch_answers_each_call(sdk: Sdk) -> None:
+def test_a_batch_returns_every_response(sdk: Sdk) -> None:
     ids = [message["id"] for message in sdk.messages.list(userId="me", maxResults=20).execute()["messages"]]
     requests = [sdk.messages.get(userId="me", id=message_id) for message_id in ids]
     answers = sdk.batch(
@@ -231,7 +231,7 @@ def test_a_batch_answers_each_call(sdk: Sdk) -> None:
     assert ["SENT"] == answers["22"]["labelIds"]
 
 
-def test_a_batch_beyond_a_hundred_is_refused(sdk: Sdk) -> None:
+def test_a_batch_above_a_hundred_calls_is_rejected(sdk: Sdk) -> None:
     with pytest.raises(HttpError, match="Received: 101, Limit: 100"):
         sdk.batch(*[sdk.users.getProfile(userId="me") for _ in range(101)])
 
@@ -246,27 +246,27 @@ def test_a_batch_beyond_a_hundred_is_refused(sdk: Sdk) -> None:
         ("backend_error", 500, "backendError"),
     ],
 )
-def test_refusals_are_understood(sdk: Sdk, force: str, status: int, reason: str) -> None:
+def test_errors_raise_http_errors(sdk: Sdk, force: str, status: int, reason: str) -> None:
     sdk.emulator.context.knobs["force"] = force
 
-    with pytest.raises(HttpError) as refused:
+    with pytest.raises(HttpError) as error:
         sdk.users.getProfile(userId="me").execute()
 
-    assert status == refused.value.resp.status
-    assert reason in str(refused.value.error_details)
+    assert status == error.value.resp.status
+    assert reason in str(error.value.error_details)
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("clients", (409, "Label name exists or conflicts")), ("", (400, "Invalid label name"))]
 )
-def test_refusals_of_labels_are_understood(sdk: Sdk, name: str, expected: tuple[int, str]) -> None:
-    with pytest.raises(HttpError) as refused:
+def test_label_errors_raise_http_errors(sdk: Sdk, name: str, expected: tuple[int, str]) -> None:
+    with pytest.raises(HttpError) as error:
         sdk.labels.create(userId="me", body={"name": name}).execute()
 
-    assert expected == (refused.value.resp.status, refused.value.reason)
+    assert expected == (error.value.resp.status, error.value.reason)
 
 
-def test_the_client_repeats_what_is_throttled(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client_retries_throttled_requests(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("googleapiclient.http.time.sleep", lambda _: None)
     sdk.emulator.context.knobs.update(limits=True, units_per_minute=0, latency_seconds=0)
     request = sdk.users.getProfile(userId="me")
@@ -278,7 +278,7 @@ def test_the_client_repeats_what_is_throttled(sdk: Sdk, monkeypatch: pytest.Monk
     assert [403, 403, 403] == [exchange.status for exchange in list(sdk.emulator.context.request_log)[before:]]
 
 
-def test_a_withdrawn_token_cannot_be_refreshed(sdk: Sdk) -> None:
+def test_a_revoked_token_cannot_be_refreshed(sdk: Sdk) -> None:
     sdk.emulator.revoke()
 
     with pytest.raises(RefreshError):
@@ -287,13 +287,13 @@ def test_a_withdrawn_token_cannot_be_refreshed(sdk: Sdk) -> None:
     sdk.emulator.authorise()
 
 
-def test_googles_auth_library_refreshes(sdk: Sdk) -> None:
+def test_googles_auth_library_refreshes_tokens(sdk: Sdk) -> None:
     knobs, oauth = sdk.emulator.context.knobs, sdk.emulator.oauth
-    held = oauth.issue(
+    tokens = oauth.issue(
         "refresh", Grant(knobs["client_id"], oauth.selected_account(""), tuple(knobs["token_scopes"]))
     ).value
     about = {"token_uri": f"{sdk.address}/token", "client_id": knobs["client_id"]}
-    credentials = Credentials(None, refresh_token=held, client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]
+    credentials = Credentials(None, refresh_token=tokens, client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]
     revoked = Credentials(None, refresh_token="gone", client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]
 
     credentials.refresh(Request())  # type: ignore[no-untyped-call]
@@ -329,7 +329,7 @@ def whose(sdk: Sdk, token: str) -> str:
     return str(answer.json()["emailAddress"])
 
 
-def test_all_that_was_exchanged_fits_the_document_that_the_library_brings(sdk: Sdk) -> None:
+def test_all_requests_and_responses_match_the_discovery_document(sdk: Sdk) -> None:
     sdk.users.getProfile(userId="me").execute()
 
     counts, findings = check_exchanges(sdk.seen, [document(json.loads(get_static_doc("gmail", "v1")))])

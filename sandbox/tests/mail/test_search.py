@@ -1,4 +1,4 @@
-"""The stand-in's search language and its reading of MIME, asked directly."""
+"""The search language of the emulator and its MIME parser, called directly."""
 
 from typing import Any
 
@@ -35,7 +35,11 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
         ["INBOX", "STARRED", "Label_2"],
         letter(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
     ),
-    "sent": (3, ["SENT"], letter(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß")),
+    "sent": (
+        3,
+        ["SENT"],
+        letter(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß"),
+    ),
     "draft": (4, ["DRAFT"], letter(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
     "spam": (5, ["SPAM"], letter(5, {"Subject": "Win"}, "fox")),
     "trash": (6, ["TRASH"], letter(6, {"Subject": "Old"}, "fox")),
@@ -61,13 +65,13 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 def mailbox() -> Mailbox:
     stage = EmulatorContext(ManualClock(NOON))
     office = MailTransport(stage.random, stage.clock.now, stage.knobs)
-    made = office.create_mailbox("me@own.test", "Me Own")
+    created = office.create_mailbox("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
-        label = type(made.labels["INBOX"])(f"Label_{number}", name, "user", {})
-        made.labels[label.id] = label
+        label = type(created.labels["INBOX"])(f"Label_{number}", name, "user", {})
+        created.labels[label.id] = label
     for age, label_ids, raw in MESSAGES.values():
-        made.add(raw, label_ids, int((NOON - age * DAY) * 1000))
-    return made
+        created.add(raw, label_ids, int((NOON - age * DAY) * 1000))
+    return created
 
 
 def answers(mailbox: Mailbox, q: str) -> set[str]:
@@ -77,14 +81,14 @@ def answers(mailbox: Mailbox, q: str) -> set[str]:
 
 
 HIDDEN = {"spam", "trash"}
-SHOWN = set(MESSAGES) - HIDDEN
+VISIBLE = set(MESSAGES) - HIDDEN
 
 
 @pytest.mark.parametrize(
     ("q", "expected"),
     [
-        ("", SHOWN),
-        ("   ", SHOWN),
+        ("", VISIBLE),
+        ("   ", VISIBLE),
         ("harbour", {"plan", "news"}),
         ("HARBOUR", {"plan", "news"}),
         ("harb", set()),
@@ -108,7 +112,7 @@ SHOWN = set(MESSAGES) - HIDDEN
         ("gruß", {"sent"}),
         ("ann@acme.test", {"plan"}),
         ("資料", {"files"}),
-        ("OR", SHOWN),
+        ("OR", VISIBLE),
         ("- quick", {"plan"}),
         ("a.png", {"files"}),
         ("from:ann", {"plan"}),
@@ -171,12 +175,12 @@ SHOWN = set(MESSAGES) - HIDDEN
         (f"after:{int(NOON - DAY)}", {"plan"}),
         (f"before:{int(NOON - DAY)} in:inbox", {"child"}),
         ("newer:2026-11-18 older:11/19/2026", {"child"}),
-        ("after:nonsense", SHOWN),
+        ("after:nonsense", VISIBLE),
         ("newer_than:2d", {"plan", "child"}),
         ("newer_than:36h", {"plan"}),
         ("older_than:1m", {"news", "files"}),
         ("older_than:1y", {"files"}),
-        ("newer_than:soon", SHOWN),
+        ("newer_than:soon", VISIBLE),
         ("larger:100K", {"files"}),
         ("size:100000", {"files"}),
         ("larger:10M", set()),
@@ -191,11 +195,11 @@ SHOWN = set(MESSAGES) - HIDDEN
         ("-" * 5001 + "quick", {"plan"}),
     ],
 )
-def test_a_query_finds(mailbox: Mailbox, q: str, expected: set[str]) -> None:
+def test_a_query_returns_the_matching_messages(mailbox: Mailbox, q: str, expected: set[str]) -> None:
     assert expected == answers(mailbox, q)
 
 
-def test_dates_begin_at_midnight_of_the_pacific_coast(mailbox: Mailbox) -> None:
+def test_dates_begin_at_midnight_pacific_time(mailbox: Mailbox) -> None:
     midnight = read("after:2026/11/19", mailbox, NOON)
     at = {message.internal_date for message in mailbox.newest() if midnight.matches(message)}
 
@@ -207,7 +211,7 @@ def shape(part: Part) -> Any:
 
 
 @pytest.mark.parametrize("newline", [b"\r\n", b"\n"])
-def test_a_tree_is_read_whatever_its_newlines(newline: bytes) -> None:
+def test_a_mime_tree_is_parsed_with_any_newlines(newline: bytes) -> None:
     lines = [
         b"Content-Type: multipart/mixed;",
         b'\tboundary="b 1"',
@@ -253,11 +257,11 @@ def test_a_tree_is_read_whatever_its_newlines(newline: bytes) -> None:
         (b"Content-Type: message/rfc822\r\n\r\nSubject: in\r\n\r\nx", ["", "message/rfc822", ["0", "text/plain"]]),
     ],
 )
-def test_damaged_messages_are_read_as_far_as_they_go(raw: bytes, expected: list[Any]) -> None:
+def test_damaged_messages_are_parsed_partly(raw: bytes, expected: list[Any]) -> None:
     assert expected == shape(parse(raw))
 
 
-def test_nesting_beyond_all_reason_ends() -> None:
+def test_excessive_nesting_is_cut_off() -> None:
     root = parse(b"Content-Type: message/rfc822\r\n\r\n" * 500)
 
     assert len(list(root.walk())) < 50
@@ -274,7 +278,7 @@ def test_nesting_beyond_all_reason_ends() -> None:
         (b"x-unknown", b"as it is", b"as it is"),
     ],
 )
-def test_transfer_encodings_are_undone(encoding: bytes, body: bytes, expected: bytes) -> None:
+def test_transfer_encodings_are_decoded(encoding: bytes, body: bytes, expected: bytes) -> None:
     assert expected == parse(b"Content-Transfer-Encoding: " + encoding + b"\r\n\r\n" + body).content
 
 
@@ -292,7 +296,7 @@ def test_transfer_encodings_are_undone(encoding: bytes, body: bytes, expected: b
         (b"attachment", ""),
     ],
 )
-def test_file_names_are_read(value: bytes, expected: str) -> None:
+def test_file_names_are_parsed(value: bytes, expected: str) -> None:
     assert expected == parse(b"Content-Disposition: " + value + b"\r\n\r\n").filename
 
 

@@ -1,14 +1,25 @@
-"""Sending, and threads, in the mail stand-in."""
+"""Sending, and threads, in the mail emulator."""
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OUTSIDE, OWN, Mail, encoded, found, header, letter, reply_to, written
+from sandbox.tests.mail.mail_client import (
+    JONAS,
+    OUTSIDE,
+    OWN,
+    Mail,
+    encoded,
+    header,
+    matching_ids,
+    raw_message,
+    reply_to,
+    rfc822_message,
+)
 
 # --- sending
 
 
-def test_a_sent_message_is_answered_briefly_and_kept(mail: Mail) -> None:
-    sent = mail.post("/messages/send", written(subject="Kept"))
+def test_a_sent_message_is_returned_briefly_and_stored(mail: Mail) -> None:
+    sent = mail.post("/messages/send", raw_message(subject="Kept"))
     message = mail.get(f"/messages/{sent['id']}")
 
     assert {"id": sent["id"], "threadId": sent["id"], "labelIds": ["SENT"]} == sent
@@ -16,40 +27,40 @@ def test_a_sent_message_is_answered_briefly_and_kept(mail: Mail) -> None:
     assert header(message, "Date")
 
 
-def test_the_message_id_is_rewritten_unless_the_knob_says_no(mail: Mail) -> None:
-    rewritten = mail.post("/messages/send", written(Message_ID="<own@gateway.test>"))
-    mail.turn(rewrite_message_id=False)
-    kept = mail.post("/messages/send", written(Message_ID="<own@gateway.test>"))
+def test_the_message_id_is_rewritten_unless_the_knob_disables_it(mail: Mail) -> None:
+    rewritten = mail.post("/messages/send", raw_message(Message_ID="<own@gateway.test>"))
+    mail.set_knobs(rewrite_message_id=False)
+    unchanged = mail.post("/messages/send", raw_message(Message_ID="<own@gateway.test>"))
 
     new = header(mail.get(f"/messages/{rewritten['id']}"), "Message-ID")
     assert new.startswith("<CA")
     assert new.endswith("@mail.gmail.com>")
-    assert "<own@gateway.test>" == header(mail.get(f"/messages/{kept['id']}"), "Message-ID")
-    assert [kept["id"]] == found(mail, "rfc822msgid:own@gateway.test")
+    assert "<own@gateway.test>" == header(mail.get(f"/messages/{unchanged['id']}"), "Message-ID")
+    assert [unchanged["id"]] == matching_ids(mail, "rfc822msgid:own@gateway.test")
 
 
-def test_an_own_header_survives(mail: Mail) -> None:
-    sent = mail.post("/messages/send", written(X_Gateway_Run="run_1"))
+def test_a_custom_header_is_retained(mail: Mail) -> None:
+    sent = mail.post("/messages/send", raw_message(X_Gateway_Run="run_1"))
 
     assert "run_1" == header(mail.get(f"/messages/{sent['id']}"), "X-Gateway-Run")
 
 
-def test_an_alias_that_is_not_verified_is_replaced(mail: Mail) -> None:
-    sent = mail.post("/messages/send", written(From="Boss <boss@elsewhere.test>"))
-    own = mail.post("/messages/send", written(From="The Lind <nora@brightfjord.test>"))
+def test_an_unverified_alias_is_replaced(mail: Mail) -> None:
+    sent = mail.post("/messages/send", raw_message(From="Boss <boss@elsewhere.test>"))
+    own = mail.post("/messages/send", raw_message(From="The Lind <nora@brightfjord.test>"))
 
     assert "Nora Lind <nora@brightfjord.test>" == header(mail.get(f"/messages/{sent['id']}"), "From")
     assert "The Lind <nora@brightfjord.test>" == header(mail.get(f"/messages/{own['id']}"), "From")
 
 
-def test_mail_to_oneself_is_in_the_inbox_too(mail: Mail) -> None:
-    sent = mail.post("/messages/send", written(to=OWN))
+def test_mail_to_oneself_also_arrives_in_the_inbox(mail: Mail) -> None:
+    sent = mail.post("/messages/send", raw_message(to=OWN))
 
     assert {"SENT", "INBOX", "UNREAD"} == set(sent["labelIds"])
 
 
 def test_mail_to_another_sandbox_mailbox_is_delivered(mail: Mail) -> None:
-    sent = mail.post("/messages/send", written(to=f"Jonas <{JONAS}>", subject="Over to you", Bcc=OUTSIDE))
+    sent = mail.post("/messages/send", raw_message(to=f"Jonas <{JONAS}>", subject="Over to you", Bcc=OUTSIDE))
     (arrived,) = [
         m for m in mail.emulator.services.transport.mailboxes[JONAS].messages.values() if m.subject == "over to you"
     ]
@@ -73,22 +84,22 @@ def test_mail_to_another_sandbox_mailbox_is_delivered(mail: Mail) -> None:
         (b"To: " + b",".join(b"a%d@b.test" % n for n in range(501)) + b"\r\n\r\nx", "Too many recipients"),
     ],
 )
-def test_bad_recipients_are_refused(mail: Mail, raw: bytes, message: str) -> None:
+def test_invalid_recipients_are_rejected(mail: Mail, raw: bytes, message: str) -> None:
     before = mail.get("/profile")["messagesTotal"]
 
-    refused = mail.refusal("POST", "/messages/send", json={"raw": encoded(raw)})
+    error = mail.error("POST", "/messages/send", json={"raw": encoded(raw)})
 
-    assert (400, "invalidArgument", message) == refused
+    assert (400, "invalidArgument", message) == error
     assert before == mail.get("/profile")["messagesTotal"]
 
 
 @pytest.mark.parametrize("body", [{}, {"raw": ""}, {"threadId": "19a3f0c2b7d4e851"}])
-def test_a_send_without_a_message_is_refused(mail: Mail, body: dict[str, str]) -> None:
-    assert "'raw' RFC822 payload" in mail.refusal("POST", "/messages/send", json=body)[2]
+def test_a_send_without_a_message_is_rejected(mail: Mail, body: dict[str, str]) -> None:
+    assert "'raw' RFC822 payload" in mail.error("POST", "/messages/send", json=body)[2]
 
 
 def test_base64_may_lack_its_padding(mail: Mail) -> None:
-    raw = encoded(letter(subject="Unpadded"))
+    raw = encoded(rfc822_message(subject="Unpadded"))
 
     sent = mail.post("/messages/send", {"raw": raw.rstrip("=")})
 
@@ -96,7 +107,7 @@ def test_base64_may_lack_its_padding(mail: Mail) -> None:
     assert "Unpadded" == header(mail.get(f"/messages/{sent['id']}"), "Subject")
 
 
-def test_bare_newlines_are_made_whole(mail: Mail) -> None:
+def test_bare_newlines_are_normalized(mail: Mail) -> None:
     sent = mail.post("/messages/send", {"raw": encoded(b"To: a@b.test\nSubject: x\n\n<b>Hi</b>\n")})
 
     assert "PGI-SGk8L2I-DQo=" == mail.get(f"/messages/{sent['id']}")["payload"]["body"]["data"]
@@ -109,17 +120,17 @@ def test_unencoded_characters_in_headers_arrive_damaged(mail: Mail) -> None:
 
 
 def test_a_reply_joins_its_thread(mail: Mail) -> None:
-    first = mail.post("/messages/send", written(to=JONAS, subject="Quay plan"))
+    first = mail.post("/messages/send", raw_message(to=JONAS, subject="Quay plan"))
     reply = mail.post("/messages/send", reply_to(mail, first["id"], "Re:  RE: quay plan"))
 
     assert first["threadId"] == reply["threadId"]
     assert [first["id"], reply["id"]] == [m["id"] for m in mail.get(f"/threads/{first['threadId']}")["messages"]]
 
 
-def test_a_reply_that_breaks_a_rule_begins_a_thread(mail: Mail) -> None:
-    first = mail.post("/messages/send", written(subject="Crane plan"))
+def test_a_reply_that_breaks_a_rule_starts_a_new_thread(mail: Mail) -> None:
+    first = mail.post("/messages/send", raw_message(subject="Crane plan"))
     other_subject = mail.post("/messages/send", reply_to(mail, first["id"], "Something else"))
-    no_reference = mail.post("/messages/send", {**written(subject="Re: Crane plan"), "threadId": first["threadId"]})
+    no_reference = mail.post("/messages/send", {**raw_message(subject="Re: Crane plan"), "threadId": first["threadId"]})
     no_thread = reply_to(mail, first["id"], "Re: Crane plan")
     del no_thread["threadId"]
     alone = mail.post("/messages/send", no_thread)
@@ -129,8 +140,8 @@ def test_a_reply_that_breaks_a_rule_begins_a_thread(mail: Mail) -> None:
     ]
 
 
-def test_a_reply_joins_the_recipients_thread_too(mail: Mail) -> None:
-    first = mail.post("/messages/send", written(to=JONAS, subject="Night shift"))
+def test_a_reply_also_joins_the_recipients_thread(mail: Mail) -> None:
+    first = mail.post("/messages/send", raw_message(to=JONAS, subject="Night shift"))
     mail.post("/messages/send", {**reply_to(mail, first["id"], "Re: Night shift", To=JONAS)})
     jonas = mail.emulator.services.transport.mailboxes[JONAS]
     arrived = [message for message in jonas.messages.values() if message.subject == "night shift"]
@@ -143,13 +154,13 @@ def test_a_reply_joins_the_recipients_thread_too(mail: Mail) -> None:
     ("thread_id", "expected"),
     [("nonsense", (400, "Invalid thread_id value")), ("19a3f0c2b7d4e851", (404, "Requested entity was not found."))],
 )
-def test_a_send_into_no_thread_is_refused(mail: Mail, thread_id: str, expected: tuple[int, str]) -> None:
-    status, _, message = mail.refusal("POST", "/messages/send", json={**written(), "threadId": thread_id})
+def test_a_send_into_an_unknown_thread_is_rejected(mail: Mail, thread_id: str, expected: tuple[int, str]) -> None:
+    status, _, message = mail.error("POST", "/messages/send", json={**raw_message(), "threadId": thread_id})
 
     assert expected == (status, message)
 
 
-def test_a_whole_thread_is_relabelled_and_trashed(mail: Mail) -> None:
+def test_a_thread_is_relabelled_and_trashed(mail: Mail) -> None:
     first = mail.receive("Thread of two")
     second = mail.receive("Re: Thread of two", thread_id=first["thread_id"])
     mail.post(f"/threads/{first['thread_id']}/modify", {"addLabelIds": ["Label_7"], "removeLabelIds": ["UNREAD"]})

@@ -1,4 +1,4 @@
-"""Settings of the mail stand-in, filters at work, and watches."""
+"""Settings of the mail emulator, filters and watches."""
 
 import json
 from base64 import b64decode
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import JONAS, OWN, Mail, written
+from sandbox.tests.mail.mail_client import JONAS, OWN, Mail, raw_message
 
 AUTH = "https://www.googleapis.com/auth/gmail."
 TOPIC = "projects/my-project/topics/mail"
@@ -16,17 +16,17 @@ TOPIC = "projects/my-project/topics/mail"
 @pytest.fixture
 def own(mail: Mail) -> Iterator[Mail]:
     """A mailbox whose token may change settings, and which is as it was afterwards."""
-    mail.turn(token_scopes=[f"{AUTH}{name}" for name in ("modify", "settings.basic", "settings.sharing")])
+    mail.set_knobs(token_scopes=[f"{AUTH}{name}" for name in ("modify", "settings.basic", "settings.sharing")])
     yield mail
     mail.control.post("/reset")
 
 
 def pulled(mail: Mail, **of: Any) -> list[dict[str, Any]]:
-    return [json.loads(b64decode(message["data"])) for message in mail.act(action="pull", **of)["messages"]]
+    return [json.loads(b64decode(message["data"])) for message in mail.perform(action="pull", **of)["messages"]]
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "settings"),
     [
         ("vacation", {"enableAutoReply": True, "responseSubject": "Away", "startTime": "1000", "endTime": "2000"}),
         ("language", {"displayLanguage": "de"}),
@@ -34,24 +34,24 @@ def pulled(mail: Mail, **of: Any) -> list[dict[str, Any]]:
         ("pop", {"accessWindow": "allMail", "disposition": "archive"}),
     ],
 )
-def test_settings_are_read_and_replaced(own: Mail, name: str, given: dict[str, Any]) -> None:
+def test_settings_are_read_and_replaced(own: Mail, name: str, settings: dict[str, Any]) -> None:
     before = own.get(f"/settings/{name}")
-    changed = own.put(f"/settings/{name}", given)
+    changed = own.put(f"/settings/{name}", settings)
 
-    assert changed == own.get(f"/settings/{name}") == {**changed, **given}
+    assert changed == own.get(f"/settings/{name}") == {**changed, **settings}
     assert before != changed
 
 
-def test_mail_is_forwarded_only_to_addresses_that_are_known(own: Mail) -> None:
-    wanted = {"enabled": True, "emailAddress": JONAS, "disposition": "leaveInInbox"}
-    refused = own.refusal("PUT", "/settings/autoForwarding", json=wanted)
-    made = own.post("/settings/forwardingAddresses", {"forwardingEmail": JONAS})
+def test_mail_is_forwarded_only_to_registered_addresses(own: Mail) -> None:
+    forwarding = {"enabled": True, "emailAddress": JONAS, "disposition": "leaveInInbox"}
+    error = own.error("PUT", "/settings/autoForwarding", json=forwarding)
+    created = own.post("/settings/forwardingAddresses", {"forwardingEmail": JONAS})
     pending = own.post("/settings/forwardingAddresses", {"forwardingEmail": "far@elsewhere.test"})
 
-    assert (400, "invalidArgument", "Unrecognized forwarding address") == refused
-    assert ("accepted", "pending") == (made["verificationStatus"], pending["verificationStatus"])
-    assert wanted == own.put("/settings/autoForwarding", wanted)
-    assert [made, pending] == own.get("/settings/forwardingAddresses")["forwardingAddresses"]
+    assert (400, "invalidArgument", "Unrecognized forwarding address") == error
+    assert ("accepted", "pending") == (created["verificationStatus"], pending["verificationStatus"])
+    assert forwarding == own.put("/settings/autoForwarding", forwarding)
+    assert [created, pending] == own.get("/settings/forwardingAddresses")["forwardingAddresses"]
     own.http.delete(f"/gmail/v1/users/me/settings/forwardingAddresses/{JONAS}").raise_for_status()
     assert {"enabled": False} == own.get("/settings/autoForwarding")
 
@@ -60,28 +60,28 @@ def test_a_signature_belongs_to_the_own_address(own: Mail) -> None:
     changed = own.http.patch(f"/gmail/v1/users/me/settings/sendAs/{OWN}", json={"signature": "<b>Nora</b>"}).json()
 
     assert "<b>Nora</b>" == changed["signature"] == own.get("/settings/sendAs")["sendAs"][0]["signature"]
-    assert (404, "notFound") == own.refusal("GET", "/settings/sendAs/other@brightfjord.test")[:2]
+    assert (404, "notFound") == own.error("GET", "/settings/sendAs/other@brightfjord.test")[:2]
 
 
-def test_a_filter_labels_what_arrives(own: Mail) -> None:
+def test_a_filter_labels_incoming_mail(own: Mail) -> None:
     label = own.post("/labels", {"name": "Filtered"})["id"]
     rule = {
         "criteria": {"from": "ben@acmefreight.test", "subject": "invoice", "negatedQuery": "draft"},
         "action": {"addLabelIds": [label, "STARRED"], "removeLabelIds": ["INBOX", "UNREAD"]},
     }
-    made = own.post("/settings/filters", rule)
+    created = own.post("/settings/filters", rule)
     start = own.get("/profile")["historyId"]
     met, draft, other = (own.receive(subject)["id"] for subject in ("Invoice 7", "Draft invoice", "Hello"))
     labels = [set(own.get(f"/messages/{one}", format="minimal")["labelIds"]) for one in (met, draft, other)]
 
     assert [{label, "STARRED"}, {"INBOX", "UNREAD"}, {"INBOX", "UNREAD"}] == labels
-    assert {**rule, "id": made["id"]} == made
+    assert {**rule, "id": created["id"]} == created
     assert [["messagesAdded"]] * 3 == [
         [kind for kind in record if kind not in {"id", "messages"}]
         for record in own.get("/history", startHistoryId=start)["history"]
     ]
-    assert [made] == own.get("/settings/filters")["filter"]
-    own.http.delete(f"/gmail/v1/users/me/settings/filters/{made['id']}").raise_for_status()
+    assert [created] == own.get("/settings/filters")["filter"]
+    own.http.delete(f"/gmail/v1/users/me/settings/filters/{created['id']}").raise_for_status()
     assert {} == own.get("/settings/filters")
 
 
@@ -94,30 +94,30 @@ def test_a_filter_labels_what_arrives(own: Mail) -> None:
         ({"criteria": {"from": "a@b.test"}, "action": {"forward": "x@elsewhere.test"}}, "forwarding address"),
     ],
 )
-def test_a_filter_that_cannot_work_is_refused(own: Mail, rule: dict[str, Any], said: str) -> None:
-    status, _, message = own.refusal("POST", "/settings/filters", json=rule)
+def test_an_invalid_filter_is_rejected(own: Mail, rule: dict[str, Any], said: str) -> None:
+    status, _, message = own.error("POST", "/settings/filters", json=rule)
 
     assert 400 == status
     assert said in message
 
 
-def test_settings_are_changed_by_their_own_scope_only(mail: Mail) -> None:
+def test_changing_settings_requires_the_settings_scope(mail: Mail) -> None:
     assert "en" == mail.get("/settings/language")["displayLanguage"]
-    assert 403 == mail.refusal("PUT", "/settings/language", json={"displayLanguage": "de"})[0]
+    assert 403 == mail.error("PUT", "/settings/language", json={"displayLanguage": "de"})[0]
 
 
-def test_a_watch_publishes_what_happens_until_it_is_stopped(own: Mail) -> None:
+def test_a_watch_publishes_changes_until_it_is_stopped(own: Mail) -> None:
     watched = own.post("/watch", {"topicName": TOPIC, "labelIds": ["INBOX"], "labelFilterBehavior": "include"})
     first = pulled(own)
     own.receive("Watched")
-    own.post("/messages/send", written())
-    told = pulled(own, topic=TOPIC)
+    own.post("/messages/send", raw_message())
+    notifications = pulled(own, topic=TOPIC)
     history = own.get("/history", startHistoryId=watched["historyId"])
     own.http.post("/gmail/v1/users/me/stop").raise_for_status()
     own.receive("Not watched")
 
     assert [{"emailAddress": OWN, "historyId": int(watched["historyId"])}] == first
-    assert [int(history["history"][0]["id"])] == [one["historyId"] for one in told]
+    assert [int(history["history"][0]["id"])] == [one["historyId"] for one in notifications]
     assert [] == pulled(own)
 
 
@@ -132,16 +132,16 @@ def test_a_watch_ends_after_a_week(own: Mail) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"topicName": "mail"}, {"topicName": TOPIC, "labelIds": ["Nope"]}])
-def test_a_watch_needs_a_topic_and_labels_that_there_are(own: Mail, body: dict[str, Any]) -> None:
-    assert (400, "invalidArgument") == own.refusal("POST", "/watch", json=body)[:2]
+def test_a_watch_requires_an_existing_topic_and_labels(own: Mail, body: dict[str, Any]) -> None:
+    assert (400, "invalidArgument") == own.error("POST", "/watch", json=body)[:2]
 
 
-def test_a_history_that_is_forgotten_is_not_found(own: Mail) -> None:
+def test_an_expired_history_id_is_not_found(own: Mail) -> None:
     start = own.get("/profile")["historyId"]
-    own.turn(history_records=1)
+    own.set_knobs(history_records=1)
     own.receive("One")
     still = own.get("/history", startHistoryId=start)
     own.receive("Two")
 
     assert 1 == len(still["history"])
-    assert (404, "notFound") == own.refusal("GET", "/history", params={"startHistoryId": start})[:2]
+    assert (404, "notFound") == own.error("GET", "/history", params={"startHistoryId": start})[:2]

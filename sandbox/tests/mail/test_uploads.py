@@ -1,4 +1,4 @@
-"""Uploads to the mail stand-in."""
+"""Uploads to the mail emulator."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, decoded, header, letter, reply_to
+from sandbox.tests.mail.mail_client import USER, Mail, decoded, header, reply_to, rfc822_message
 
 # --- uploads
 
@@ -35,8 +35,10 @@ def related(metadata: Any, message: bytes, newline: str = "\r\n") -> tuple[bytes
 
 
 @pytest.mark.parametrize("prefix", ["/upload", "/resumable/upload"])
-def test_a_message_is_uploaded_alone(mail: Mail, prefix: str) -> None:
-    sent = upload(mail, prefix=prefix, params={"uploadType": "media"}, content=letter(subject="Up"), headers=RFC822)
+def test_a_message_is_uploaded_without_metadata(mail: Mail, prefix: str) -> None:
+    sent = upload(
+        mail, prefix=prefix, params={"uploadType": "media"}, content=rfc822_message(subject="Up"), headers=RFC822
+    )
 
     assert "Up" == header(mail.get(f"/messages/{sent.json()['id']}"), "Subject")
 
@@ -53,7 +55,7 @@ def test_a_message_is_uploaded_with_its_thread(mail: Mail, newline: str) -> None
 
 
 def test_an_upload_may_be_chunked(mail: Mail) -> None:
-    content, headers = related({}, letter(subject="In chunks"))
+    content, headers = related({}, rfc822_message(subject="In chunks"))
 
     sent = upload(mail, params={"uploadType": "multipart"}, content=iter([content[:50], content[50:]]), headers=headers)
 
@@ -67,8 +69,8 @@ def begin(mail: Mail, size: int, path: str = "/messages/send", body: Any = None)
     return answer.headers["Location"]
 
 
-def test_an_upload_is_resumed_piece_by_piece(mail: Mail) -> None:
-    message, piece = letter(subject="In pieces") + b"x" * 600_000, 262_144
+def test_an_upload_is_resumed_in_several_chunks(mail: Mail) -> None:
+    message, piece = rfc822_message(subject="In pieces") + b"x" * 600_000, 262_144
     location = begin(mail, len(message))
     total = len(message)
     first = mail.http.put(location, content=message[:piece], headers={"Content-Range": f"bytes 0-{piece - 1}/{total}"})
@@ -83,8 +85,8 @@ def test_an_upload_is_resumed_piece_by_piece(mail: Mail) -> None:
     assert 404 == mail.http.put(location, content=b"x").status_code
 
 
-def test_an_upload_is_resumed_in_one_piece(mail: Mail) -> None:
-    message = letter(subject="In one piece")
+def test_an_upload_is_resumed_in_one_chunk(mail: Mail) -> None:
+    message = rfc822_message(subject="In one piece")
     created = mail.http.put(begin(mail, len(message), "/drafts"), content=message)
 
     assert ["DRAFT"] == created.json()["message"]["labelIds"]
@@ -94,7 +96,7 @@ def test_an_upload_is_resumed_in_one_piece(mail: Mail) -> None:
     ("content", "placed"),
     [(b"x" * 1000, "bytes 0-999/9000"), (b"x" * 1000, "bytes 0-5/9000"), (b"x", "bytes 7-7/9000"), (b"x", "nonsense")],
 )
-def test_a_piece_that_does_not_fit_is_refused(mail: Mail, content: bytes, placed: str) -> None:
+def test_an_invalid_chunk_is_rejected(mail: Mail, content: bytes, placed: str) -> None:
     answer = mail.http.put(begin(mail, 9000), content=content, headers={"Content-Range": placed})
 
     assert 400 == answer.status_code
@@ -102,24 +104,24 @@ def test_a_piece_that_does_not_fit_is_refused(mail: Mail, content: bytes, placed
 
 def test_drafts_are_uploaded_changed_and_sent(mail: Mail) -> None:
     created = upload(
-        mail, "/drafts", params={"uploadType": "media"}, content=letter(subject="One"), headers=RFC822
+        mail, "/drafts", params={"uploadType": "media"}, content=rfc822_message(subject="One"), headers=RFC822
     ).json()
     changed = upload(
         mail,
         f"/drafts/{created['id']}",
         method="PUT",
         params={"uploadType": "media"},
-        content=letter(subject="Two"),
+        content=rfc822_message(subject="Two"),
         headers=RFC822,
     ).json()
-    content, headers = related({"id": created["id"]}, letter(subject="Three"))
+    content, headers = related({"id": created["id"]}, rfc822_message(subject="Three"))
     sent = upload(mail, "/drafts/send", params={"uploadType": "multipart"}, content=content, headers=headers).json()
 
     assert created["id"] == changed["id"]
     assert "Three" == header(mail.get(f"/messages/{sent['id']}"), "Subject")
 
 
-def test_uploads_that_cannot_be_are_refused(mail: Mail) -> None:
+def test_invalid_uploads_are_rejected(mail: Mail) -> None:
     plain = upload(mail, params={"uploadType": "media"}, content=b"x", headers={"Content-Type": "text/plain"})
     unknown = upload(mail, params={"uploadType": "pigeon"}, content=b"x", headers=RFC822)
     broken = upload(
@@ -134,9 +136,9 @@ def test_uploads_that_cannot_be_are_refused(mail: Mail) -> None:
     assert "Valid media types: [message/*]" in plain.json()["error"]["message"]
 
 
-def test_a_message_that_is_too_large_is_refused(mail: Mail) -> None:
-    mail.turn(json_bytes=1000)
-    over_json = mail.refusal("POST", "/messages/send", json={"raw": "a" * 2000})
+def test_a_message_that_is_too_large_is_rejected(mail: Mail) -> None:
+    mail.set_knobs(json_bytes=1000)
+    over_json = mail.error("POST", "/messages/send", json={"raw": "a" * 2000})
     over_upload = upload(
         mail,
         params={"uploadType": "resumable"},

@@ -1,4 +1,4 @@
-"""What the tests of the notes stand-in share."""
+"""Fixtures of the notes emulator."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
-from sandbox.tests.notes.asking import Notes
+from sandbox.tests.notes.notes_client import Notes
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -20,9 +20,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def client(sandbox: Sandbox) -> Iterator[Notes]:
-    made = Notes(sandbox)
-    yield made
-    made.close()
+    client_ = Notes(sandbox)
+    yield client_
+    client_.close()
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def everything(client: Notes) -> list[dict[str, Any]]:
 @pytest.fixture
 def clock(notes: Notes) -> Iterator[ManualClock]:
     """A hand clock in place of the emulator's own, at 2026-10-05T14:07:31.402Z."""
-    own = notes.emulator.context.clock
-    made = ManualClock(1_791_209_251.402)
-    notes.emulator.context.clock = made
-    yield made
-    notes.emulator.context.clock = own
+    original_clock = notes.emulator.context.clock
+    manual_clock = ManualClock(1_791_209_251.402)
+    notes.emulator.context.clock = manual_clock
+    yield manual_clock
+    notes.emulator.context.clock = original_clock

@@ -1,30 +1,30 @@
-"""Blocks of the notes stand-in."""
+"""Blocks of the notes emulator."""
 
 from typing import Any
 
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.notes.asking import Notes, paragraph, text
+from sandbox.tests.notes.notes_client import Notes, paragraph, text
 
 
-def test_blocks_come_with_a_page_and_are_appended_after_it(notes: Notes) -> None:
+def test_blocks_are_created_with_a_page_and_appended_later(notes: Notes) -> None:
     callout = {"callout": {"rich_text": text("note"), "icon": {"type": "emoji", "emoji": "🔔"}}}
     bullet = {"bulleted_list_item": {"rich_text": text("one")}}
     page = notes.create({}, children=[paragraph("Hello"), bullet])
     path = f"/v1/blocks/{page['id']}/children"
 
-    made = notes.ask("PATCH", path, {"children": [callout], "position": {"type": "end"}})
+    appended = notes.ask("PATCH", path, {"children": [callout], "position": {"type": "end"}})
     children = notes.ask("GET", path)
 
-    assert "block" == made["type"] == children["type"]
+    assert "block" == appended["type"] == children["type"]
     assert ["paragraph", "bulleted_list_item", "callout"] == [block["type"] for block in children["results"]]
-    assert {"type": "emoji", "emoji": "🔔"} == made["results"][0]["callout"]["icon"]
+    assert {"type": "emoji", "emoji": "🔔"} == appended["results"][0]["callout"]["icon"]
     assert "Hello" == children["results"][0]["paragraph"]["rich_text"][0]["plain_text"]
     assert {"type": "page_id", "page_id": page["id"]} == children["results"][0]["parent"]
 
 
-def test_blocks_can_be_placed_at_the_start_and_behind_another(notes: Notes) -> None:
+def test_blocks_can_be_inserted_at_the_start_and_after_another(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("a"), paragraph("b")])
     path = f"/v1/blocks/{page['id']}/children"
     first = notes.ask("GET", path)["results"][0]["id"]
@@ -35,12 +35,12 @@ def test_blocks_can_be_placed_at_the_start_and_behind_another(notes: Notes) -> N
     older = notes.ask(
         "PATCH", path, {"children": [paragraph("older")], "after": first}, headers={"Notion-Version": "2025-09-03"}
     )
-    refused = notes.refused("PATCH", path, {"children": [paragraph("x")], "after": first})
-    told = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.ask("GET", path)["results"]]
+    error = notes.error("PATCH", path, {"children": [paragraph("x")], "after": first})
+    texts = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.ask("GET", path)["results"]]
 
-    assert ["start", "a", "older", "between", "b"] == told
+    assert ["start", "a", "older", "between", "b"] == texts
     assert False is older["results"][0]["archived"]
-    assert "body.after should be not present" in refused[2]
+    assert "body.after should be not present" in error[2]
 
 
 def test_children_of_blocks_may_be_nested_twice(notes: Notes) -> None:
@@ -49,7 +49,7 @@ def test_children_of_blocks_may_be_nested_twice(notes: Notes) -> None:
     (first,) = notes.ask("GET", path)["results"]
     (second,) = notes.ask("GET", f"/v1/blocks/{first['id']}/children")["results"]
 
-    too_deep = notes.refused(
+    too_deep = notes.error(
         "PATCH", path, {"children": [paragraph("1", paragraph("2", paragraph("3", paragraph("4"))))]}
     )
 
@@ -74,15 +74,15 @@ BAD_CHILDREN: list[Any] = [
 
 
 @pytest.mark.parametrize("children", BAD_CHILDREN, ids=range(len(BAD_CHILDREN)))
-def test_blocks_that_do_not_fit_are_refused(notes: Notes, children: Any) -> None:
+def test_invalid_blocks_are_rejected(notes: Notes, children: Any) -> None:
     path = f"/v1/blocks/{notes.examples['page_id']}/children"
 
-    status, code, _ = notes.refused("PATCH", path, {"children": children})
+    status, code, _ = notes.error("PATCH", path, {"children": children})
 
     assert (400, "validation_error") == (status, code)
 
 
-def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> None:
+def test_deleted_blocks_and_pages_move_to_the_trash(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("gone")])
     path = f"/v1/blocks/{page['id']}/children"
     (block,) = notes.ask("GET", path)["results"]
@@ -95,7 +95,7 @@ def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> N
     assert ("child_page", True) == (trashed["type"], trashed["in_trash"])
 
 
-def test_appending_makes_a_page_newer(notes: Notes, clock: ManualClock) -> None:
+def test_appending_updates_the_last_edited_time_of_the_page(notes: Notes, clock: ManualClock) -> None:
     page_id = notes.examples["page_id"]
 
     notes.ask("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})

@@ -1,38 +1,38 @@
-"""Databases and data sources of the notes stand-in."""
+"""Databases and data sources of the notes emulator."""
 
 from typing import Any
 
 from harness.clocks import ManualClock
-from sandbox.tests.notes.asking import Notes, text, title
+from sandbox.tests.notes.notes_client import Notes, text, title
 
 
-def test_shared_data_sources_are_listed_over_pages_newest_first(notes: Notes) -> None:
+def test_shared_data_sources_are_paged_newest_first(notes: Notes) -> None:
     body: dict[str, Any] = {"filter": {"property": "object", "value": "data_source"}, "page_size": 100}
     first = notes.ask("POST", "/v1/search", body)
     second = notes.ask("POST", "/v1/search", body | {"start_cursor": first["next_cursor"]})
-    found = first["results"] + second["results"]
-    times = [raw["last_edited_time"] for raw in found]
+    results = first["results"] + second["results"]
+    times = [raw["last_edited_time"] for raw in results]
 
     assert (100, 56) == (len(first["results"]), len(second["results"]))
     assert sorted(times, reverse=True) == times
-    assert 155 == len({raw["parent"]["database_id"] for raw in found})
+    assert 155 == len({raw["parent"]["database_id"] for raw in results})
     assert "page_or_data_source" == first["type"]
 
 
-def test_search_sorts_oldest_first_when_asked(notes: Notes) -> None:
-    found = notes.ask("POST", "/v1/search", {"sort": {"timestamp": "last_edited_time", "direction": "ascending"}})
-    times = [raw["last_edited_time"] for raw in found["results"]]
+def test_search_can_sort_oldest_first(notes: Notes) -> None:
+    matches = notes.ask("POST", "/v1/search", {"sort": {"timestamp": "last_edited_time", "direction": "ascending"}})
+    times = [raw["last_edited_time"] for raw in matches["results"]]
 
     assert sorted(times) == times
 
 
-def test_search_forgives_a_typing_error_and_case(notes: Notes) -> None:
-    found = notes.ask("POST", "/v1/search", {"query": "evrything"})
+def test_search_ignores_case_and_a_typing_error(notes: Notes) -> None:
+    matches = notes.ask("POST", "/v1/search", {"query": "evrything"})
 
-    assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in found["results"]]
+    assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in matches["results"]]
 
 
-def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: ManualClock) -> None:
+def test_search_finds_a_new_page_after_a_delay(notes: Notes, clock: ManualClock) -> None:
     notes.create({"Name": {"title": text("Zanzibar")}})
     at_once = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
     clock.at += 2.0
@@ -42,10 +42,10 @@ def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: ManualC
     assert ["Zanzibar"] == [title(page) for page in later["results"]]
 
 
-def test_search_knows_no_databases(notes: Notes) -> None:
+def test_search_rejects_the_database_filter(notes: Notes) -> None:
     body = {"filter": {"property": "object", "value": "database"}}
 
-    status, code, message = notes.refused("POST", "/v1/search", body)
+    status, code, message = notes.error("POST", "/v1/search", body)
 
     assert (400, "validation_error") == (status, code)
     assert '`"page"` or `"data_source"`' in message
@@ -56,11 +56,11 @@ def test_a_database_in_a_shared_page_is_readable_but_not_listed(notes: Notes) ->
     children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
     nested = next(child for child in children if child["type"] == "child_database")
     database = notes.ask("GET", f"/v1/databases/{nested['id']}")
-    found = notes.ask("POST", "/v1/search", {"query": "Meeting rooms"})
+    matches = notes.ask("POST", "/v1/search", {"query": "Meeting rooms"})
 
     assert {"title": "Meeting rooms"} == nested["child_database"]
     assert {"type": "page_id", "page_id": handbook["id"]} == database["parent"]
-    assert [] == found["results"]
+    assert [] == matches["results"]
 
 
 def test_a_database_has_data_sources_and_no_properties(notes: Notes) -> None:
@@ -71,7 +71,7 @@ def test_a_database_has_data_sources_and_no_properties(notes: Notes) -> None:
     assert not {"properties", "archived"} & database.keys()
 
 
-def test_an_unshared_database_is_refused_like_an_absent_one(notes: Notes) -> None:
+def test_an_unshared_database_is_rejected_like_a_missing_one(notes: Notes) -> None:
     unshared, absent = notes.examples["unshared_database_id"], "00000000-0000-4000-8000-000000000000"
 
     first = notes.http.get(f"/v1/databases/{unshared}").json()
@@ -85,12 +85,12 @@ def test_an_unshared_database_is_refused_like_an_absent_one(notes: Notes) -> Non
 def test_a_database_id_is_no_data_source_id(notes: Notes) -> None:
     database_id = notes.examples["database_id"]
 
-    status, code, _ = notes.refused("GET", f"/v1/data_sources/{database_id}")
+    status, code, _ = notes.error("GET", f"/v1/data_sources/{database_id}")
 
     assert (404, "object_not_found") == (status, code)
 
 
-def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes, clock: ManualClock) -> None:
+def test_page_times_are_floored_to_minutes_unlike_database_times(notes: Notes, clock: ManualClock) -> None:
     page = notes.create({"Name": {"title": text("Now")}})
     database = notes.ask("GET", f"/v1/databases/{notes.examples['database_id']}")
 
@@ -142,6 +142,6 @@ def test_an_older_version_cannot_read_a_database_of_several_sources(notes: Notes
 def test_search_of_an_older_version_finds_databases(notes: Notes) -> None:
     body = {"filter": {"property": "object", "value": "database"}}
 
-    found = notes.ask("POST", "/v1/search", body, headers={"Notion-Version": "2022-06-28"})
+    matches = notes.ask("POST", "/v1/search", body, headers={"Notion-Version": "2022-06-28"})
 
-    assert {"database"} == {raw["object"] for raw in found["results"]}
+    assert {"database"} == {raw["object"] for raw in matches["results"]}

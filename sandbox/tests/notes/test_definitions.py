@@ -7,18 +7,18 @@ import pytest
 from notion_client import Client
 from notion_client.helpers import is_full_block, is_full_data_source, is_full_database, is_full_page
 
-from sandbox.tests.notes.asking import VERSION, Notes, paragraph, text
+from sandbox.tests.notes.notes_client import VERSION, Notes, paragraph, text
 
 OLD = {"Notion-Version": "2022-06-28"}
 
 
 @pytest.fixture
 def notion(notes: Notes) -> Iterator[Any]:
-    """The vendor's library; what it answers is typed for waiting as well, and so not at all here."""
+    """The vendor's library. Its results are typed as possibly awaitable, so they are untyped here."""
     with Client(
         base_url=notes.address, auth=notes.emulator.credentials()["token"], notion_version=VERSION, retry=False
-    ) as made:
-        yield made
+    ) as sdk:
+        yield sdk
 
 
 def title(content: str) -> list[dict[str, Any]]:
@@ -32,8 +32,8 @@ def below(notes: Notes) -> dict[str, str]:
 def defined(notes: Notes, **columns: Any) -> Any:
     """A data source of a new database, with a title and *columns*."""
     first = {"properties": {"Name": {"title": {}}, **columns}}
-    made = notes.ask("POST", "/v1/databases", {"parent": below(notes), "initial_data_source": first})
-    return notes.ask("GET", f"/v1/data_sources/{made['data_sources'][0]['id']}")
+    database = notes.ask("POST", "/v1/databases", {"parent": below(notes), "initial_data_source": first})
+    return notes.ask("GET", f"/v1/data_sources/{database['data_sources'][0]['id']}")
 
 
 def row(notes: Notes, source: Any, **properties: Any) -> Any:
@@ -45,7 +45,7 @@ def reshaped(notes: Notes, source: Any, **columns: Any) -> Any:
     return notes.ask("PATCH", f"/v1/data_sources/{source['id']}", {"properties": columns})
 
 
-def test_a_database_is_made_filled_changed_and_trashed_with_the_sdk(notes: Notes, notion: Any) -> None:
+def test_the_sdk_creates_fills_updates_and_trashes_a_database(notes: Notes, notion: Any) -> None:
     first = {
         "Name": {"title": {}},
         "Price": {"number": {"format": "euro"}},
@@ -83,7 +83,7 @@ def test_a_database_is_made_filled_changed_and_trashed_with_the_sdk(notes: Notes
     }
 
 
-def test_blocks_are_rewritten_and_pages_moved_with_the_sdk(notes: Notes, notion: Any) -> None:
+def test_the_sdk_updates_blocks_and_moves_pages(notes: Notes, notion: Any) -> None:
     page = notes.create({}, children=[paragraph("Before"), {"to_do": {"rich_text": text("Task")}}])
     first, task = notion.blocks.children.list(block_id=page["id"])["results"]
     rewritten = notion.blocks.update(block_id=first["id"], paragraph={"rich_text": title("After")})
@@ -103,64 +103,64 @@ def test_blocks_are_rewritten_and_pages_moved_with_the_sdk(notes: Notes, notion:
     }
 
 
-def test_other_blocks_are_appended_too(notes: Notes) -> None:
+def test_other_block_types_are_appended(notes: Notes) -> None:
     page = notes.create({})
     rows = [{"table_row": {"cells": [text("a"), text("b")]}}]
-    given = [
+    children = [
         {"bookmark": {"url": "https://example.com"}},
         {"image": {"type": "external", "external": {"url": "https://example.com/a.png"}}},
         {"equation": {"expression": "e=mc^2"}},
         {"table_of_contents": {}},
         {"table": {"table_width": 2, "has_column_header": True, "children": rows}},
     ]
-    made = notes.ask("PATCH", f"/v1/blocks/{page['id']}/children", {"children": given})["results"]
-    refused = notes.refused("PATCH", f"/v1/blocks/{page['id']}/children", {"children": [{"bookmark": {}}]})
+    blocks = notes.ask("PATCH", f"/v1/blocks/{page['id']}/children", {"children": children})["results"]
+    error = notes.error("PATCH", f"/v1/blocks/{page['id']}/children", {"children": [{"bookmark": {}}]})
 
-    assert ["bookmark", "image", "equation", "table_of_contents", "table"] == [block["type"] for block in made]
-    assert {"url": "https://example.com", "caption": []} == made[0]["bookmark"]
-    assert made[4]["has_children"]
-    assert "body.children[0].bookmark.url should be defined" in refused[2]
+    assert ["bookmark", "image", "equation", "table_of_contents", "table"] == [block["type"] for block in blocks]
+    assert {"url": "https://example.com", "caption": []} == blocks[0]["bookmark"]
+    assert blocks[4]["has_children"]
+    assert "body.children[0].bookmark.url should be defined" in error[2]
 
 
 def test_an_older_version_gives_a_database_its_columns(notes: Notes) -> None:
     body = {"parent": below(notes), "title": text("Older"), "properties": {"Name": {"title": {}}, "On": {"date": {}}}}
-    made = notes.ask("POST", "/v1/databases", body, headers=OLD)
+    database = notes.ask("POST", "/v1/databases", body, headers=OLD)
     changed = notes.ask(
         "PATCH",
-        f"/v1/databases/{made['id']}",
+        f"/v1/databases/{database['id']}",
         {"properties": {"On": {"name": "Day"}, "Done": {"checkbox": {}}}, "archived": False},
         headers=OLD,
     )
 
-    assert {"Name", "On"} == made["properties"].keys()
+    assert {"Name", "On"} == database["properties"].keys()
     assert ["Name", "Day", "Done"] == list(changed["properties"])
-    assert (400, "invalid_request_url") == notes.refused("POST", "/v1/data_sources", {}, headers=OLD)[:2]
+    assert (400, "invalid_request_url") == notes.error("POST", "/v1/data_sources", {}, headers=OLD)[:2]
 
 
-def test_options_that_are_left_out_go_and_those_that_are_named_stay(notes: Notes) -> None:
+def test_omitted_options_are_removed_and_named_options_remain(notes: Notes) -> None:
     source = defined(notes, Kind={"select": {"options": [{"name": "A"}, {"name": "B"}]}})
-    kept, gone = (row(notes, source, Kind={"select": {"name": name}}) for name in "AB")
+    remaining, gone = (row(notes, source, Kind={"select": {"name": name}}) for name in "AB")
     changed = reshaped(notes, source, Kind={"select": {"options": [{"name": "A"}, {"name": "C", "color": "red"}]}})
     before, after = (one["properties"]["Kind"]["select"]["options"] for one in (source, changed))
 
     assert [before[0]["id"], "C"] == [after[0]["id"], after[1]["name"]]
     assert ["A", None] == [
         (notes.ask("GET", f"/v1/pages/{page['id']}")["properties"]["Kind"]["select"] or {}).get("name")
-        for page in (kept, gone)
+        for page in (remaining, gone)
     ]
 
 
-def test_rows_have_what_a_new_column_gives_every_row(notes: Notes) -> None:
+def test_a_new_column_fills_existing_rows(notes: Notes) -> None:
     source = defined(notes)
     page = row(notes, source)
     reshaped(notes, source, No={"unique_id": {"prefix": "T"}}, State={"status": {}})
-    shown = notes.ask("GET", f"/v1/pages/{page['id']}")["properties"]
+    properties = notes.ask("GET", f"/v1/pages/{page['id']}")["properties"]
 
-    assert {"prefix": "T", "number": 1} == shown["No"]["unique_id"]
-    assert "Not started" == shown["State"]["status"]["name"]
+    assert {"prefix": "T", "number": 1} == properties["No"]["unique_id"]
+    assert "Not started" == properties["State"]["status"]["name"]
 
 
-def test_a_page_takes_what_fits_into_another_data_source(notes: Notes) -> None:
+def test_a_moved_page_retains_matching_properties(notes: Notes) -> None:
     old, new = (defined(notes, Price={"number": {}}, Empty={"rich_text": {}}) for _ in range(2))
     related = defined(notes, Of={"relation": {"data_source_id": new["id"], "single_property": {}}})
     page = row(notes, old, Price={"number": 3})
@@ -174,7 +174,7 @@ def test_a_page_takes_what_fits_into_another_data_source(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "expected"),
     [
         ({}, "Title is not provided"),
         ({"A": {"title": {}}, "B": {"title": {}}}, "more than once"),
@@ -184,19 +184,17 @@ def test_a_page_takes_what_fits_into_another_data_source(notes: Notes) -> None:
         ({"A": {"title": {}}, "B": {"select": {"options": [{"name": "x", "color": "mauve"}]}}}, "color should be"),
     ],
 )
-def test_columns_that_cannot_be_made_are_refused_and_nothing_is_there(
-    notes: Notes, columns: dict[str, Any], said: str
-) -> None:
+def test_invalid_columns_are_rejected_without_a_change(notes: Notes, columns: dict[str, Any], expected: str) -> None:
     children = f"/v1/blocks/{notes.examples['page_id']}/children"
     before = notes.ask("GET", children)["results"]
     body = {"parent": below(notes), "initial_data_source": {"properties": columns}}
 
-    assert said in notes.refused("POST", "/v1/databases", body)[2]
+    assert expected in notes.error("POST", "/v1/databases", body)[2]
     assert before == notes.ask("GET", children)["results"]
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "expected"),
     [
         ({"Name": None}, "Cannot delete the title"),
         ({"Nope": None}, "not a property that exists"),
@@ -204,24 +202,22 @@ def test_columns_that_cannot_be_made_are_refused_and_nothing_is_there(
         ({"A": {"name": "Name"}}, "Name already"),
     ],
 )
-def test_changes_of_columns_that_cannot_be_are_refused(notes: Notes, columns: dict[str, Any], said: str) -> None:
+def test_invalid_column_changes_are_rejected(notes: Notes, columns: dict[str, Any], expected: str) -> None:
     source = defined(notes, A={"number": {}})
 
-    assert said in notes.refused("PATCH", f"/v1/data_sources/{source['id']}", {"properties": columns})[2]
+    assert expected in notes.error("PATCH", f"/v1/data_sources/{source['id']}", {"properties": columns})[2]
 
 
-def test_a_page_is_not_moved_into_itself_and_a_page_is_no_block_to_rewrite(notes: Notes) -> None:
+def test_moving_a_page_into_itself_and_updating_it_as_a_block_are_rejected(notes: Notes) -> None:
     page = notes.create({})
 
-    assert (
-        "into itself" in notes.refused("POST", f"/v1/pages/{page['id']}/move", {"parent": {"page_id": page["id"]}})[2]
-    )
-    assert "not supported" in notes.refused("PATCH", f"/v1/blocks/{page['id']}", {"paragraph": {}})[2]
+    assert "into itself" in notes.error("POST", f"/v1/pages/{page['id']}/move", {"parent": {"page_id": page["id"]}})[2]
+    assert "not supported" in notes.error("PATCH", f"/v1/blocks/{page['id']}", {"paragraph": {}})[2]
 
 
-def test_new_databases_and_moves_are_events(notes: Notes) -> None:
-    told: list[str] = []
-    notes.emulator.workspace.emit = lambda change: told.append(change.type)
+def test_new_databases_and_moves_emit_events(notes: Notes) -> None:
+    event_types: list[str] = []
+    notes.emulator.workspace.emit = lambda change: event_types.append(change.type)
     source = defined(notes)
     page = notes.create({})
     notes.ask("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": source["id"]}})
@@ -233,4 +229,4 @@ def test_new_databases_and_moves_are_events(notes: Notes) -> None:
         "page.created",
         "page.moved",
         "data_source.schema_updated",
-    ] == told
+    ] == event_types

@@ -1,4 +1,4 @@
-"""The vendor's own SDK, pointed at the stand-in."""
+"""The vendor's own SDK, pointed at the emulator."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,15 +34,15 @@ def emulator() -> Iterator[NotesEmulator]:
 
 
 def client(emulator: NotesEmulator, **options: Any) -> Any:
-    """The SDK's client; what it answers is typed for waiting and not waiting at once, and so not at all here."""
+    """The SDK's client. Its results are typed as possibly awaitable, so they are untyped here."""
     usual: dict[str, Any] = {"auth": emulator.credentials()["token"], "notion_version": VERSION, "retry": False}
     return Client(base_url=emulator.context.addresses["base"], **(usual | options))
 
 
 @pytest.fixture(scope="module")
 def notion(emulator: NotesEmulator) -> Iterator[Any]:
-    with client(emulator) as made:
-        yield made
+    with client(emulator) as sdk:
+        yield sdk
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +57,12 @@ def created(notion: Any, examples: dict[str, Any], name: str, **properties: Any)
     )
 
 
-def test_search_is_paged_through(notion: Any, examples: dict[str, Any]) -> None:
-    found = collect_paginated_api(notion.search, filter=DATA_SOURCES)
+def test_search_results_are_paged(notion: Any, examples: dict[str, Any]) -> None:
+    results = collect_paginated_api(notion.search, filter=DATA_SOURCES)
 
-    assert 156 == len(found)
-    assert all(is_full_data_source(raw) for raw in found)
-    assert examples["data_source_id"] in {raw["id"] for raw in found}
+    assert 156 == len(results)
+    assert all(is_full_data_source(raw) for raw in results)
+    assert examples["data_source_id"] in {raw["id"] for raw in results}
 
 
 def test_databases_and_data_sources_are_retrieved(notion: Any, examples: dict[str, Any]) -> None:
@@ -77,21 +77,21 @@ def test_databases_and_data_sources_are_retrieved(notion: Any, examples: dict[st
 def test_rows_are_queried_with_filter_and_selection(notion: Any, examples: dict[str, Any]) -> None:
     source = notion.data_sources.retrieve(data_source_id=examples["data_source_id"])
 
-    found = notion.data_sources.query(
+    rows = notion.data_sources.query(
         data_source_id=examples["data_source_id"],
         filter={"property": "Name", "title": {"contains": "acme"}},
         filter_properties=["title", source["properties"]["Stage"]["id"]],
     )
 
-    assert examples["page_id"] in {page["id"] for page in found["results"]}
-    assert {"Name", "Stage"} == found["results"][0]["properties"].keys()
-    assert all(is_full_page(page) for page in found["results"])
+    assert examples["page_id"] in {page["id"] for page in rows["results"]}
+    assert {"Name", "Stage"} == rows["results"][0]["properties"].keys()
+    assert all(is_full_page(page) for page in rows["results"])
 
 
-def test_rows_are_paged_through(notion: Any, examples: dict[str, Any]) -> None:
-    found = collect_paginated_api(notion.data_sources.query, data_source_id=examples["data_source_id"], page_size=10)
+def test_rows_are_paged(notion: Any, examples: dict[str, Any]) -> None:
+    rows = collect_paginated_api(notion.data_sources.query, data_source_id=examples["data_source_id"], page_size=10)
 
-    assert len(found) == len({page["id"] for page in found}) >= 52
+    assert len(rows) == len({page["id"] for page in rows}) >= 52
 
 
 def test_a_page_is_created_read_updated_and_trashed(notion: Any, examples: dict[str, Any]) -> None:
@@ -121,16 +121,16 @@ def test_blocks_are_appended_listed_and_deleted(notion: Any, examples: dict[str,
     page = created(notion, examples, "With a body")
     block = {"paragraph": {"rich_text": [{"text": {"content": "Hello"}}]}}
 
-    made = notion.blocks.children.append(block_id=page["id"], children=[block] * 3, position={"type": "end"})
+    appended = notion.blocks.children.append(block_id=page["id"], children=[block] * 3, position={"type": "end"})
     listed = collect_paginated_api(notion.blocks.children.list, block_id=page["id"], page_size=2)
     deleted = notion.blocks.delete(block_id=listed[0]["id"])
 
-    assert [raw["id"] for raw in made["results"]] == [raw["id"] for raw in listed]
+    assert [raw["id"] for raw in appended["results"]] == [raw["id"] for raw in listed]
     assert is_full_block(listed[0])
     assert True is deleted["in_trash"] is notion.blocks.retrieve(block_id=listed[0]["id"])["in_trash"]
 
 
-def test_users_are_known(notion: Any) -> None:
+def test_users_are_listed(notion: Any) -> None:
     me = notion.users.me()
     people = collect_paginated_api(notion.users.list, page_size=20)
 
@@ -139,7 +139,7 @@ def test_users_are_known(notion: Any) -> None:
     assert me["name"] == notion.users.retrieve(user_id=me["id"])["name"]
 
 
-def test_the_default_version_of_the_sdk_works_too(emulator: NotesEmulator, examples: dict[str, Any]) -> None:
+def test_the_default_api_version_of_the_sdk_works(emulator: NotesEmulator, examples: dict[str, Any]) -> None:
     with client(emulator, notion_version="2025-09-03") as older:
         page = older.pages.retrieve(page_id=examples["page_id"])
         trashed = older.pages.update(page_id=created(older, examples, "Old")["id"], archived=True)
@@ -149,9 +149,9 @@ def test_the_default_version_of_the_sdk_works_too(emulator: NotesEmulator, examp
 
 
 def test_a_token_is_exchanged_refreshed_and_revoked(emulator: NotesEmulator, notion: Any) -> None:
-    asked = f"client_id={CLIENT_ID}&response_type=code&owner=user&redirect_uri=https://client.example/callback"
+    query = f"client_id={CLIENT_ID}&response_type=code&owner=user&redirect_uri=https://client.example/callback"
     with Browser() as browser:
-        code = browser.allow(f"{emulator.context.addresses['base']}/v1/oauth/authorize?{asked}")["code"]
+        code = browser.allow(f"{emulator.context.addresses['base']}/v1/oauth/authorize?{query}")["code"]
     app = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     first = notion.oauth.token(
@@ -169,7 +169,7 @@ def test_a_token_is_exchanged_refreshed_and_revoked(emulator: NotesEmulator, not
     assert 400 == reused.value.status
 
 
-def test_refusals_are_the_errors_the_sdk_knows(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
+def test_errors_raise_the_sdk_error_codes(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
     with pytest.raises(APIResponseError) as unshared:
         notion.databases.retrieve(database_id=examples["unshared_database_id"])
     with pytest.raises(APIResponseError) as invalid:
@@ -192,7 +192,7 @@ def test_refusals_are_the_errors_the_sdk_knows(emulator: NotesEmulator, notion: 
     assert unshared.value.request_id
 
 
-def test_a_throttling_is_an_error_the_sdk_knows(emulator: NotesEmulator) -> None:
+def test_throttling_raises_the_sdk_error_code(emulator: NotesEmulator) -> None:
     bucket = emulator.limits.buckets.setdefault(emulator.credentials()["token"], TokenBucket(1e-6, 1))
     bucket.spend(emulator.context.clock.now())
     emulator.context.knobs["limits"] = True
@@ -204,7 +204,7 @@ def test_a_throttling_is_an_error_the_sdk_knows(emulator: NotesEmulator) -> None
     assert limited.value.headers["retry-after"].isdigit()
 
 
-def test_a_saved_page_is_told_with_the_503(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
+def test_a_503_response_names_the_saved_page(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
     emulator.context.knobs["next_create"] = "503_committed"
 
     with pytest.raises(APIResponseError) as caught:

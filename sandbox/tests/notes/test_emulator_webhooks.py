@@ -1,4 +1,4 @@
-"""What the notes stand-in sends of its own accord, and the settings it is sent by."""
+"""Webhooks of the notes emulator and their settings."""
 
 import asyncio
 import json
@@ -15,15 +15,15 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import Answer, Inbox
-from sandbox.tests.notes.asking import Notes, text
+from sandbox.tests.notes.notes_client import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 FAILED: Answer = (500, {}, b"")
 
 
-class Standstill:
-    """A clock that stands still, at 2026-10-05T14:07:31.402Z at first; whoever sleeps waits to be woken."""
+class FrozenClock:
+    """A frozen clock, initially at 2026-10-05T14:07:31.402Z. Sleepers wait for ``wake``."""
 
     def __init__(self) -> None:
         self.at = 1_791_209_251.402
@@ -44,7 +44,7 @@ class Standstill:
             self._asleep = [other for other in self._asleep if other is not sleeper]
 
     def wake(self, sleepers: int = 1) -> list[float]:
-        """Wait until so many are asleep, and wake them all; how long each was going to sleep."""
+        """Wait for the number of *sleepers*, wake all, and return the seconds of each sleep."""
         with self._slept:
             assert self._slept.wait_for(lambda: len(self._asleep) >= sleepers, 5)
             asleep, self._asleep = self._asleep, []
@@ -56,81 +56,83 @@ class Standstill:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Notes]:
     with run_emulators(notes=NotesEmulator) as sandbox:
-        made = Notes(sandbox)
-        yield made
-        made.close()
+        notes_client = Notes(sandbox)
+        yield notes_client
+        notes_client.close()
 
 
 @pytest.fixture
 def notes(client: Notes) -> Notes:
-    """The stand-in as it was seeded, where nothing is waited for until it is gathered."""
+    """The emulator in its initial state, without a delay for gathering events."""
     client.reset()
-    client.turn(webhook_gather_seconds=0)
+    client.set_knobs(webhook_gather_seconds=0)
     return client
 
 
 @pytest.fixture
-def clock(notes: Notes) -> Iterator[Standstill]:
-    own = notes.emulator.context.clock
-    notes.emulator.context.clock = made = Standstill()
-    yield made
-    notes.emulator.context.clock = own
+def clock(notes: Notes) -> Iterator[FrozenClock]:
+    original_clock = notes.emulator.context.clock
+    notes.emulator.context.clock = frozen = FrozenClock()
+    yield frozen
+    notes.emulator.context.clock = original_clock
 
 
 @pytest.fixture
 def token(notes: Notes, inbox: Inbox) -> str:
     """The token of a subscription that is active."""
-    return subscribed(notes, inbox)
+    return subscribe(notes, inbox)
 
 
 @pytest.fixture
 def subscriber(notes: Notes, inbox: Inbox) -> Inbox:
     """An address with an active subscription."""
-    subscribed(notes, inbox)
+    subscribe(notes, inbox)
     return inbox
 
 
-def subscribed(notes: Notes, inbox: Inbox, **about: Any) -> str:
-    notes.act(action="subscribe", url=inbox.address, **about)
+def subscribe(notes: Notes, inbox: Inbox, **about: Any) -> str:
+    notes.perform(action="subscribe", url=inbox.address, **about)
     token = str(inbox.next()["verification_token"])
-    assert "active" == notes.act(action="verify_webhook", verification_token=token).json()["state"]
+    assert "active" == notes.perform(action="verify_webhook", verification_token=token).json()["state"]
     return token
 
 
-def created(notes: Notes, **properties: Any) -> str:
+def create_page(notes: Notes, **properties: Any) -> str:
     """The id of a page that a person has created."""
-    made = notes.act(action="create_page", database_id=notes.examples["database_id"], properties=properties).json()
-    return str(made["page_id"])
+    result = notes.perform(
+        action="create_page", database_id=notes.examples["database_id"], properties=properties
+    ).json()
+    return str(result["page_id"])
 
 
-def updated(notes: Notes, **properties: Any) -> None:
+def update_page(notes: Notes, **properties: Any) -> None:
     """Let a person change the page of the examples."""
-    notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
+    notes.perform(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
 
-def live(notes: Notes, page_id: str, fates: list[str]) -> None:
+def perform_all(notes: Notes, page_id: str, actions: list[str]) -> None:
     """Let a person do one thing after the other to a page."""
-    for fate in fates:
-        assert 200 == notes.act(action=fate, page_id=page_id, properties={"Value": 1}).status_code
+    for action in actions:
+        assert 200 == notes.perform(action=action, page_id=page_id, properties={"Value": 1}).status_code
 
 
-def journal(notes: Notes) -> list[dict[str, Any]]:
-    """What is written down of events, and not of the handshake."""
-    written = notes.act(action="deliveries").json()["deliveries"]
-    return [entry for entry in written if entry["type"] != "verification"]
+def event_deliveries(notes: Notes) -> list[dict[str, Any]]:
+    """Return the delivery log of events without the handshake."""
+    entries = notes.perform(action="deliveries").json()["deliveries"]
+    return [entry for entry in entries if entry["type"] != "verification"]
 
 
 def is_signed(token: str, headers: dict[str, str], body: bytes) -> bool:
-    made = HMAC(token.encode(), SHA256())
-    made.update(body)
-    return headers.get("X-Notion-Signature") == f"sha256={made.finalize().hex()}"
+    mac = HMAC(token.encode(), SHA256())
+    mac.update(body)
+    return headers.get("X-Notion-Signature") == f"sha256={mac.finalize().hex()}"
 
 
 # The subscription
 
 
-def test_a_subscription_hands_its_token_to_the_address_once_and_unsigned(notes: Notes, inbox: Inbox) -> None:
-    settings = notes.act(action="subscribe", url=inbox.address).json()
+def test_a_subscription_sends_its_token_once_and_unsigned(notes: Notes, inbox: Inbox) -> None:
+    settings = notes.perform(action="subscribe", url=inbox.address).json()
     headers, body = inbox.take()
 
     assert re.fullmatch(UUID, settings["subscription_id"])
@@ -139,49 +141,49 @@ def test_a_subscription_hands_its_token_to_the_address_once_and_unsigned(notes: 
     assert ("application/json", None) == (headers["Content-Type"], headers.get("X-Notion-Signature"))
 
 
-def test_a_pending_subscription_is_told_nothing(notes: Notes, inbox: Inbox) -> None:
-    notes.act(action="subscribe", url=inbox.address)
+def test_a_pending_subscription_receives_no_events(notes: Notes, inbox: Inbox) -> None:
+    notes.perform(action="subscribe", url=inbox.address)
     token = inbox.next()["verification_token"]
-    created(notes, Name="Unheard")
-    notes.act(action="verify_webhook", verification_token=token)
-    heard = created(notes, Name="Heard")
+    create_page(notes, Name="Unheard")
+    notes.perform(action="verify_webhook", verification_token=token)
+    heard = create_page(notes, Name="Heard")
 
     assert heard == inbox.next()["entity"]["id"]
 
 
-def test_a_handshake_that_fails_is_not_repeated(notes: Notes, clock: Standstill, inbox: Inbox) -> None:
+def test_a_failed_handshake_is_not_retried(notes: Notes, clock: FrozenClock, inbox: Inbox) -> None:
     inbox.answers.append(FAILED)
-    token = subscribed(notes, inbox)
-    created(notes)
+    token = subscribe(notes, inbox)
+    create_page(notes)
     clock.wake()
     headers, body = inbox.take()
 
     assert is_signed(token, headers, body)
 
 
-def test_the_address_may_stand_in_the_knob(notes: Notes, inbox: Inbox) -> None:
-    notes.turn(events_url=inbox.address)
-    notes.act(action="subscribe")
+def test_the_events_url_knob_sets_the_subscription_url(notes: Notes, inbox: Inbox) -> None:
+    notes.set_knobs(events_url=inbox.address)
+    notes.perform(action="subscribe")
 
     assert inbox.next()["verification_token"].startswith("secret_")
 
 
-def test_only_the_token_that_was_sent_verifies(notes: Notes, inbox: Inbox) -> None:
-    notes.act(action="subscribe", url=inbox.address)
-    refused = notes.act(action="verify_webhook", verification_token="secret_guessed")
+def test_a_wrong_verification_token_is_rejected(notes: Notes, inbox: Inbox) -> None:
+    notes.perform(action="subscribe", url=inbox.address)
+    response = notes.perform(action="verify_webhook", verification_token="secret_guessed")
 
-    assert 422 == refused.status_code
-    assert "not the verification token" in refused.json()["error"]
+    assert 422 == response.status_code
+    assert "not the verification token" in response.json()["error"]
 
 
-def test_a_new_subscription_has_a_new_token_and_ends_the_old_one(notes: Notes, inbox: Inbox) -> None:
-    first = subscribed(notes, inbox)
-    notes.act(action="subscribe", url=inbox.address)
+def test_a_new_subscription_replaces_the_old_token(notes: Notes, inbox: Inbox) -> None:
+    first = subscribe(notes, inbox)
+    notes.perform(action="subscribe", url=inbox.address)
     second = inbox.next()["verification_token"]
-    refused = notes.act(action="verify_webhook", verification_token=first)
+    response = notes.perform(action="verify_webhook", verification_token=first)
 
     assert first != second
-    assert 422 == refused.status_code
+    assert 422 == response.status_code
 
 
 @pytest.mark.parametrize(
@@ -193,27 +195,27 @@ def test_a_new_subscription_has_a_new_token_and_ends_the_old_one(notes: Notes, i
         {"action": "subscribe", "url": "http://127.0.0.1/", "connection": "unknown"},
     ],
 )
-def test_settings_that_cannot_be_made_are_refused(notes: Notes, action: dict[str, Any]) -> None:
-    assert 422 == notes.act(**action).status_code
+def test_invalid_subscription_settings_are_rejected(notes: Notes, action: dict[str, Any]) -> None:
+    assert 422 == notes.perform(**action).status_code
 
 
-def test_a_new_subscription_is_told_nothing_of_before(notes: Notes, clock: Standstill, inbox: Inbox) -> None:
-    subscribed(notes, inbox)
-    created(notes, Name="Before")
-    subscribed(notes, inbox)
-    heard = created(notes, Name="After")
+def test_a_new_subscription_receives_no_earlier_events(notes: Notes, clock: FrozenClock, inbox: Inbox) -> None:
+    subscribe(notes, inbox)
+    create_page(notes, Name="Before")
+    subscribe(notes, inbox)
+    heard = create_page(notes, Name="After")
     clock.wake()
 
     assert heard == inbox.next()["entity"]["id"]
 
 
-# What an event says
+# Contents of events
 
 
-def test_an_event_says_who_did_what_to_what(notes: Notes, clock: Standstill, inbox: Inbox) -> None:
-    settings = notes.act(action="subscribe", url=inbox.address).json()
-    notes.act(action="verify_webhook", verification_token=inbox.next()["verification_token"])
-    page_id = created(notes, Name="New lead")
+def test_an_event_contains_author_type_entity_and_parent(notes: Notes, clock: FrozenClock, inbox: Inbox) -> None:
+    settings = notes.perform(action="subscribe", url=inbox.address).json()
+    notes.perform(action="verify_webhook", verification_token=inbox.next()["verification_token"])
+    page_id = create_page(notes, Name="New lead")
     clock.wake()
     event = inbox.next()
     me = notes.ask("GET", "/v1/users/me")
@@ -244,36 +246,36 @@ def test_an_event_says_who_did_what_to_what(notes: Notes, clock: Standstill, inb
 
 
 def test_events_are_signed_with_the_token(notes: Notes, inbox: Inbox, token: str) -> None:
-    created(notes, Name="Signed 🎈")
+    create_page(notes, Name="Signed 🎈")
     headers, body = inbox.take()
 
     assert is_signed(token, headers, body)
     assert not is_signed(token, headers, body + b" ")
 
 
-def test_values_and_titles_are_never_told(notes: Notes, subscriber: Inbox) -> None:
-    created(notes, Name="Sesame", Email="sesame@example.com", Stage="Sesame")
+def test_events_contain_no_values_or_titles(notes: Notes, subscriber: Inbox) -> None:
+    create_page(notes, Name="Sesame", Email="sesame@example.com", Stage="Sesame")
     bodies = [subscriber.take()[1] for _ in range(2)]
 
     assert ["data_source.schema_updated", "page.created"] == sorted(json.loads(body)["type"] for body in bodies)
     assert b"esame" not in b"".join(bodies)
 
 
-def test_what_comes_through_the_api_is_authored_by_the_bot(notes: Notes, subscriber: Inbox) -> None:
+def test_api_changes_are_authored_by_the_bot(notes: Notes, subscriber: Inbox) -> None:
     notes.create({"Name": {"title": text("By the bot")}})
     me = notes.ask("GET", "/v1/users/me")
 
     assert [{"id": me["id"], "type": "bot"}] == subscriber.next()["authors"]
 
 
-def appended(notes: Notes) -> list[str]:
+def append_blocks(notes: Notes) -> list[str]:
     """The ids of blocks that the connection has put on the page of the examples."""
     children = [{"paragraph": {"rich_text": text(content)}} for content in ("one", "two")]
-    made = notes.ask("PATCH", f"/v1/blocks/{notes.examples['page_id']}/children", {"children": children})
-    return [block["id"] for block in made["results"]]
+    response = notes.ask("PATCH", f"/v1/blocks/{notes.examples['page_id']}/children", {"children": children})
+    return [block["id"] for block in response["results"]]
 
 
-def patched(notes: Notes, **body: Any) -> Any:
+def patch_page(notes: Notes, **body: Any) -> Any:
     return notes.ask("PATCH", f"/v1/pages/{notes.examples['page_id']}", body)
 
 
@@ -283,7 +285,7 @@ def wire_id(notes: Notes, name: str) -> str:
 
 
 def test_changed_properties_are_named_by_their_encoded_ids(notes: Notes, subscriber: Inbox) -> None:
-    updated(notes, Value=7, Stage="Won")
+    update_page(notes, Value=7, Stage="Won")
     event = subscriber.next()
 
     assert (event["type"], event["entity"]) == (
@@ -293,8 +295,8 @@ def test_changed_properties_are_named_by_their_encoded_ids(notes: Notes, subscri
     assert [wire_id(notes, "Value"), wire_id(notes, "Stage")] == event["data"]["updated_properties"]
 
 
-def test_another_title_is_other_content(notes: Notes, subscriber: Inbox) -> None:
-    updated(notes, Name="Renamed")
+def test_a_changed_title_is_a_content_update(notes: Notes, subscriber: Inbox) -> None:
+    update_page(notes, Name="Renamed")
     event = subscriber.next()
 
     assert "page.content_updated" == event["type"]
@@ -302,15 +304,15 @@ def test_another_title_is_other_content(notes: Notes, subscriber: Inbox) -> None
 
 
 def test_appended_blocks_are_named(notes: Notes, subscriber: Inbox) -> None:
-    block_ids = appended(notes)
+    block_ids = append_blocks(notes)
     event = subscriber.next()
 
     assert (event["type"], event["entity"]["id"]) == ("page.content_updated", notes.examples["page_id"])
     assert [{"id": uid, "type": "block"} for uid in block_ids] == event["data"]["updated_blocks"]
 
 
-def test_a_deleted_block_is_a_change_of_its_page(notes: Notes, subscriber: Inbox) -> None:
-    block_id = appended(notes)[0]
+def test_a_deleted_block_updates_its_page(notes: Notes, subscriber: Inbox) -> None:
+    block_id = append_blocks(notes)[0]
     subscriber.next()
     notes.ask("DELETE", f"/v1/blocks/{block_id}")
     event = subscriber.next()
@@ -320,34 +322,40 @@ def test_a_deleted_block_is_a_change_of_its_page(notes: Notes, subscriber: Inbox
 
 
 @pytest.mark.parametrize(
-    ("act", "types"),
+    ("change", "types"),
     [
-        (lambda notes: patched(notes, in_trash=True), ["page.deleted"]),
+        (lambda notes: patch_page(notes, in_trash=True), ["page.deleted"]),
         (lambda notes: notes.ask("DELETE", f"/v1/blocks/{notes.examples['page_id']}"), ["page.deleted"]),
-        (lambda notes: notes.act(action="trash_page", page_id=notes.examples["page_id"]), ["page.deleted"]),
+        (lambda notes: notes.perform(action="trash_page", page_id=notes.examples["page_id"]), ["page.deleted"]),
         (lambda notes: notes.ask("DELETE", f"/v1/blocks/{notes.examples['database_id']}"), ["database.deleted"]),
-        (lambda notes: patched(notes, is_locked=True), ["page.locked"]),
-        (lambda notes: patched(notes, icon={"emoji": "🛴"}), ["page.content_updated"]),
-        (lambda notes: patched(notes, erase_content=True), ["page.content_updated"]),
-        (lambda notes: updated(notes, Name="x", Value=1), ["page.properties_updated", "page.content_updated"]),
-        (lambda notes: updated(notes, Stage="Unheard of"), ["data_source.schema_updated", "page.properties_updated"]),
-        (lambda notes: updated(notes, Tags=["eu", "mars"]), ["data_source.schema_updated", "page.properties_updated"]),
+        (lambda notes: patch_page(notes, is_locked=True), ["page.locked"]),
+        (lambda notes: patch_page(notes, icon={"emoji": "🛴"}), ["page.content_updated"]),
+        (lambda notes: patch_page(notes, erase_content=True), ["page.content_updated"]),
+        (lambda notes: update_page(notes, Name="x", Value=1), ["page.properties_updated", "page.content_updated"]),
+        (
+            lambda notes: update_page(notes, Stage="Unheard of"),
+            ["data_source.schema_updated", "page.properties_updated"],
+        ),
+        (
+            lambda notes: update_page(notes, Tags=["eu", "mars"]),
+            ["data_source.schema_updated", "page.properties_updated"],
+        ),
     ],
 )
-def test_what_happens_is_told_by_the_vendors_names(
-    notes: Notes, subscriber: Inbox, act: Callable[[Notes], Any], types: list[str]
+def test_changes_emit_the_vendors_event_types(
+    notes: Notes, subscriber: Inbox, change: Callable[[Notes], Any], types: list[str]
 ) -> None:
-    act(notes)
+    change(notes)
 
     assert sorted(types) == sorted(subscriber.next()["type"] for _ in types)
 
 
-def test_restoring_and_unlocking_are_told_too(notes: Notes, inbox: Inbox) -> None:
-    patched(notes, is_locked=True, in_trash=True)
-    subscribed(notes, inbox)
-    patched(notes, in_trash=False)
+def test_restoring_and_unlocking_emit_events(notes: Notes, inbox: Inbox) -> None:
+    patch_page(notes, is_locked=True, in_trash=True)
+    subscribe(notes, inbox)
+    patch_page(notes, in_trash=False)
     restored = inbox.next()["type"]
-    patched(notes, is_locked=False)
+    patch_page(notes, is_locked=False)
 
     assert ("page.undeleted", "page.unlocked") == (restored, inbox.next()["type"])
 
@@ -360,10 +368,10 @@ def test_restoring_and_unlocking_are_told_too(notes: Notes, inbox: Inbox) -> Non
         ({"action": "add_property", "name": "Region", "type": "select", "options": ["North"]}, "Region", "created"),
     ],
 )
-def test_another_schema_is_told_by_its_columns(
+def test_a_schema_event_names_the_changed_columns(
     notes: Notes, subscriber: Inbox, action: dict[str, Any], name: str, done: str
 ) -> None:
-    notes.act(database_id=notes.examples["database_id"], **action)
+    notes.perform(database_id=notes.examples["database_id"], **action)
     event = subscriber.next()
 
     assert (event["type"], event["entity"]) == (
@@ -373,13 +381,13 @@ def test_another_schema_is_told_by_its_columns(
     assert [{"id": wire_id(notes, name), "name": name, "action": done}] == event["data"]["updated_properties"]
 
 
-def test_a_data_source_lies_where_its_database_does(notes: Notes, subscriber: Inbox) -> None:
+def test_a_data_source_event_has_the_parent_of_its_database(notes: Notes, subscriber: Inbox) -> None:
     (handbook,) = notes.ask("POST", "/v1/search", {"query": "handbook"})["results"]
     children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
-    rooms = next(child["id"] for child in children if child["type"] == "child_database")
-    notes.act(action="rename_property", database_id=rooms, property="Seats", name="Chairs")
+    database_id = next(child["id"] for child in children if child["type"] == "child_database")
+    notes.perform(action="rename_property", database_id=database_id, property="Seats", name="Chairs")
     nested = subscriber.next()["data"]["parent"]
-    notes.act(action="rename_property", database_id=notes.examples["database_id"], property="Due", name="Until")
+    notes.perform(action="rename_property", database_id=notes.examples["database_id"], property="Due", name="Until")
     top = subscriber.next()
     me = notes.ask("GET", "/v1/users/me")
 
@@ -387,30 +395,32 @@ def test_a_data_source_lies_where_its_database_does(notes: Notes, subscriber: In
     assert {"id": me["bot"]["workspace_id"], "type": "space"} == top["data"]["parent"]
 
 
-# Who is told
+# Receivers of events
 
 
-def test_what_is_not_shared_is_not_told(notes: Notes, subscriber: Inbox) -> None:
-    notes.act(action="create_page", database_id=notes.examples["unshared_database_id"], properties={"Name": "Secret"})
-    heard = created(notes)
+def test_unshared_pages_emit_no_events(notes: Notes, subscriber: Inbox) -> None:
+    notes.perform(
+        action="create_page", database_id=notes.examples["unshared_database_id"], properties={"Name": "Secret"}
+    )
+    heard = create_page(notes)
 
     assert heard == subscriber.next()["entity"]["id"]
 
 
-def authorised(notes: Notes) -> str:
-    """The id of the bot that a user has let in."""
-    asked = {"client_id": CLIENT_ID, "response_type": "code", "owner": "user", "redirect_uri": "http://localhost/"}
-    sent = notes.http.get("/v1/oauth/authorize", params=asked | {"auto_approve": "true"})
-    code = parse_qs(urlsplit(sent.headers["location"]).query)["code"][0]
+def authorise_bot(notes: Notes) -> str:
+    """Grant consent and return the id of the bot."""
+    params = {"client_id": CLIENT_ID, "response_type": "code", "owner": "user", "redirect_uri": "http://localhost/"}
+    response = notes.http.get("/v1/oauth/authorize", params=params | {"auto_approve": "true"})
+    code = parse_qs(urlsplit(response.headers["location"]).query)["code"][0]
     body = {"grant_type": "authorization_code", "code": code, "redirect_uri": "http://localhost/"}
     basic = httpx.BasicAuth(CLIENT_ID, CLIENT_SECRET)
     return str(httpx.post(f"{notes.address}/v1/oauth/token", json=body, auth=basic).json()["bot_id"])
 
 
-def test_a_public_connection_is_told_by_which_bot_it_may_look(notes: Notes, inbox: Inbox) -> None:
-    bot_id = authorised(notes)
-    subscribed(notes, inbox, connection="public")
-    created(notes)
+def test_a_public_connection_event_names_the_bot_with_access(notes: Notes, inbox: Inbox) -> None:
+    bot_id = authorise_bot(notes)
+    subscribe(notes, inbox, connection="public")
+    create_page(notes)
     event = inbox.next()
 
     assert {"id": bot_id, "type": "bot"} == event["accessible_by"][-1]
@@ -418,44 +428,44 @@ def test_a_public_connection_is_told_by_which_bot_it_may_look(notes: Notes, inbo
     assert CLIENT_ID == event["integration_id"]
 
 
-def test_a_public_connection_is_told_nothing_before_anybody_lets_it_in(notes: Notes, inbox: Inbox) -> None:
-    subscribed(notes, inbox, connection="public")
-    created(notes)
-    authorised(notes)
-    heard = created(notes)
+def test_a_public_connection_receives_no_events_before_consent(notes: Notes, inbox: Inbox) -> None:
+    subscribe(notes, inbox, connection="public")
+    create_page(notes)
+    authorise_bot(notes)
+    heard = create_page(notes)
 
     assert heard == inbox.next()["entity"]["id"]
 
 
-def test_a_removed_connection_is_told_nothing(notes: Notes, subscriber: Inbox) -> None:
+def test_a_revoked_connection_receives_no_events(notes: Notes, subscriber: Inbox) -> None:
     notes.control.post("/_control/notes/revoke")
-    created(notes)
+    create_page(notes)
     notes.control.post("/_control/notes/authorise")
-    heard = created(notes)
+    heard = create_page(notes)
 
     assert heard == subscriber.next()["entity"]["id"]
 
 
-def test_without_an_address_nothing_is_told(notes: Notes, subscriber: Inbox) -> None:
-    notes.turn(events_url="")
-    created(notes)
-    notes.turn(events_url=subscriber.address)
-    heard = created(notes)
+def test_without_a_url_no_events_are_sent(notes: Notes, subscriber: Inbox) -> None:
+    notes.set_knobs(events_url="")
+    create_page(notes)
+    notes.set_knobs(events_url=subscriber.address)
+    heard = create_page(notes)
 
     assert heard == subscriber.next()["entity"]["id"]
-    assert [] == [entry for entry in journal(notes) if entry["reason"]]
+    assert [] == [entry for entry in event_deliveries(notes) if entry["reason"]]
 
 
 # Gathering
 
 
-def test_changes_of_one_page_and_type_are_told_as_one(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    updated(notes, Value=1, Hot=True)
+def test_changes_of_one_page_and_type_are_merged(notes: Notes, clock: FrozenClock, subscriber: Inbox) -> None:
+    update_page(notes, Value=1, Hot=True)
     clock.at += 0.1
-    patched(notes, properties={"Value": {"number": 2}, "Due": {"date": None}})
+    patch_page(notes, properties={"Value": {"number": 2}, "Due": {"date": None}})
     clock.wake()
     event = subscriber.next()
-    created(notes)
+    create_page(notes)
     clock.wake()
 
     assert [wire_id(notes, name) for name in ("Value", "Hot", "Due")] == event["data"]["updated_properties"]
@@ -464,10 +474,12 @@ def test_changes_of_one_page_and_type_are_told_as_one(notes: Notes, clock: Stand
     assert "page.created" == subscriber.next()["type"]
 
 
-def test_changes_of_other_pages_and_types_stay_apart(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    updated(notes, Value=1)
-    appended(notes)
-    created(notes)
+def test_changes_of_different_pages_and_types_are_not_merged(
+    notes: Notes, clock: FrozenClock, subscriber: Inbox
+) -> None:
+    update_page(notes, Value=1)
+    append_blocks(notes)
+    create_page(notes)
     clock.wake(2)
 
     assert ["page.content_updated", "page.created", "page.properties_updated"] == sorted(
@@ -476,7 +488,7 @@ def test_changes_of_other_pages_and_types_stay_apart(notes: Notes, clock: Stands
 
 
 @pytest.mark.parametrize(
-    ("fates", "left"),
+    ("actions", "expected"),
     [
         (["trash_page"], []),
         (["trash_page", "restore_page"], ["page.created"]),
@@ -484,43 +496,43 @@ def test_changes_of_other_pages_and_types_stay_apart(notes: Notes, clock: Stands
         (["update_page", "trash_page"], []),
     ],
 )
-def test_a_page_that_comes_and_goes_within_a_window_was_never_there(
-    notes: Notes, clock: Standstill, subscriber: Inbox, fates: list[str], left: list[str]
+def test_changes_after_a_creation_are_merged_within_a_window(
+    notes: Notes, clock: FrozenClock, subscriber: Inbox, actions: list[str], expected: list[str]
 ) -> None:
-    live(notes, created(notes), fates)
+    perform_all(notes, create_page(notes), actions)
     clock.wake()
-    told = sorted(subscriber.next()["type"] for _ in left)
-    updated(notes, Value=2)
+    types = sorted(subscriber.next()["type"] for _ in expected)
+    update_page(notes, Value=2)
     clock.wake()
 
-    assert left == told
+    assert expected == types
     assert notes.examples["page_id"] == subscriber.next()["entity"]["id"]
 
 
 @pytest.mark.parametrize(
-    ("fates", "left"),
+    ("actions", "expected"),
     [
         (["trash_page", "restore_page"], []),
         (["trash_page", "restore_page", "trash_page"], ["page.deleted"]),
         (["update_page", "trash_page", "restore_page"], ["page.properties_updated"]),
     ],
 )
-def test_what_is_undone_within_a_window_is_not_told(
-    notes: Notes, clock: Standstill, subscriber: Inbox, fates: list[str], left: list[str]
+def test_undone_changes_within_a_window_emit_no_events(
+    notes: Notes, clock: FrozenClock, subscriber: Inbox, actions: list[str], expected: list[str]
 ) -> None:
-    live(notes, notes.examples["page_id"], fates)
+    perform_all(notes, notes.examples["page_id"], actions)
     clock.wake()
-    told = sorted(subscriber.next()["type"] for _ in left)
-    created(notes)
+    types = sorted(subscriber.next()["type"] for _ in expected)
+    create_page(notes)
     clock.wake()
 
-    assert left == told
+    assert expected == types
     assert "page.created" == subscriber.next()["type"]
 
 
-def test_a_lock_is_told_at_once(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    updated(notes, Value=1)
-    patched(notes, is_locked=True)
+def test_a_lock_event_is_sent_immediately(notes: Notes, clock: FrozenClock, subscriber: Inbox) -> None:
+    update_page(notes, Value=1)
+    patch_page(notes, is_locked=True)
 
     assert "page.locked" == subscriber.next()["type"]
 
@@ -528,33 +540,33 @@ def test_a_lock_is_told_at_once(notes: Notes, clock: Standstill, subscriber: Inb
 # Delivery
 
 
-def test_a_failed_delivery_is_tried_eight_times_over_a_day(
-    notes: Notes, clock: Standstill, inbox: Inbox, token: str
+def test_a_failed_delivery_is_attempted_eight_times_over_a_day(
+    notes: Notes, clock: FrozenClock, inbox: Inbox, token: str
 ) -> None:
     inbox.answers += [FAILED] * 8
-    created(notes)
-    tries = [(clock.wake(), *inbox.take()) for _ in range(8)]
-    _, *pauses = [pause for (pause,), _, _ in tries]
-    bodies = [json.loads(body) for _, _, body in tries]
+    create_page(notes)
+    attempts = [(clock.wake(), *inbox.take()) for _ in range(8)]
+    _, *delays = [delay for (delay,), _, _ in attempts]
+    bodies = [json.loads(body) for _, _, body in attempts]
 
-    assert all(is_signed(token, headers, body) for _, headers, body in tries)
+    assert all(is_signed(token, headers, body) for _, headers, body in attempts)
     assert [1, 2, 3, 4, 5, 6, 7, 8] == [body.pop("attempt_number") for body in bodies]
     assert [bodies[0]] * 8 == bodies
-    assert sorted(pauses) == pauses
-    assert 24 * 3600 < sum(pauses) < 25 * 3600
+    assert sorted(delays) == delays
+    assert 24 * 3600 < sum(delays) < 25 * 3600
 
 
-def test_an_event_can_come_twice_under_one_id(notes: Notes, subscriber: Inbox) -> None:
-    notes.turn(deliver_twice=True)
-    created(notes)
+def test_an_event_can_be_delivered_twice_with_one_id(notes: Notes, subscriber: Inbox) -> None:
+    notes.set_knobs(deliver_twice=True)
+    create_page(notes)
     first, second = subscriber.next(), subscriber.next()
 
     assert (first["id"], 1, 2) == (second["id"], first["attempt_number"], second["attempt_number"])
 
 
-def test_events_can_come_in_disorder(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    notes.turn(deliver_disordered=True)
-    pages = [created(notes) for _ in range(2)]
+def test_events_can_be_delivered_out_of_order(notes: Notes, clock: FrozenClock, subscriber: Inbox) -> None:
+    notes.set_knobs(deliver_disordered=True)
+    pages = [create_page(notes) for _ in range(2)]
     clock.wake(2)
     second = subscriber.next()
     clock.wake()
@@ -564,40 +576,40 @@ def test_events_can_come_in_disorder(notes: Notes, clock: Standstill, subscriber
     assert first["id"] != second["id"]
 
 
-def test_a_reset_ends_the_subscription_and_forgets_the_journal(notes: Notes, inbox: Inbox, token: str) -> None:
-    created(notes)
+def test_a_reset_ends_the_subscription_and_clears_the_deliveries(notes: Notes, inbox: Inbox, token: str) -> None:
+    create_page(notes)
     inbox.take()
     notes.reset()
 
-    assert 422 == notes.act(action="verify_webhook", verification_token=token).status_code
-    assert [] == journal(notes)
+    assert 422 == notes.perform(action="verify_webhook", verification_token=token).status_code
+    assert [] == event_deliveries(notes)
 
 
-def test_ids_of_events_do_not_return_after_a_reset(notes: Notes, subscriber: Inbox) -> None:
-    created(notes)
+def test_event_ids_are_not_reused_after_a_reset(notes: Notes, subscriber: Inbox) -> None:
+    create_page(notes)
     before = subscriber.next()["id"]
     notes.reset()
-    subscribed(notes, subscriber)
-    created(notes)
+    subscribe(notes, subscriber)
+    create_page(notes)
 
     assert before != subscriber.next()["id"]
 
 
-def test_a_subscription_after_a_reset_has_another_token(notes: Notes, inbox: Inbox, token: str) -> None:
+def test_a_subscription_after_a_reset_has_a_new_token(notes: Notes, inbox: Inbox, token: str) -> None:
     notes.reset()
 
-    assert token != subscribed(notes, inbox)
+    assert token != subscribe(notes, inbox)
 
 
-def test_comments_and_moves_say_where_they_are(notes: Notes, subscriber: Inbox) -> None:
+def test_comment_and_move_events_name_their_parent(notes: Notes, subscriber: Inbox) -> None:
     page = notes.examples["page_id"]
-    said = notes.act(action="comment", page_id=page, text="Hello").json()["comment_id"]
+    comment_id = notes.perform(action="comment", page_id=page, text="Hello").json()["comment_id"]
     comment = subscriber.next()
     row = notes.rows(notes.examples["data_source_id"])[-1]["id"]
     notes.ask("POST", f"/v1/pages/{row}/move", {"parent": {"page_id": page}})
     moved = subscriber.next()
 
-    assert ("comment.created", {"id": said, "type": "comment"}) == (comment["type"], comment["entity"])
+    assert ("comment.created", {"id": comment_id, "type": "comment"}) == (comment["type"], comment["entity"])
     assert {"page_id": page, "parent": {"id": page, "type": "page"}} == comment["data"]
     assert ("page.moved", {"id": row, "type": "page"}) == (moved["type"], moved["entity"])
     assert {"id": page, "type": "page"} == moved["data"]["parent"]

@@ -1,14 +1,14 @@
-"""Pages of the notes stand-in: changed, trashed, restored, and values too long for them."""
+"""Pages of the notes emulator: changed, trashed, restored, and values too long for them."""
 
 from typing import Any
 
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.notes.asking import Notes, paragraph, plain
+from sandbox.tests.notes.notes_client import Notes, paragraph, plain
 
 
-def test_an_update_changes_what_it_names_only(notes: Notes, clock: ManualClock) -> None:
+def test_an_update_changes_only_the_named_properties(notes: Notes, clock: ManualClock) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
     before = notes.ask("GET", path)
 
@@ -33,26 +33,26 @@ def test_an_update_changes_what_it_names_only(notes: Notes, clock: ManualClock) 
         ("Status", {"status": None}, "Not started"),
     ],
 )
-def test_nothing_clears_a_value_and_puts_a_status_back(notes: Notes, name: str, cleared: Any, read: Any) -> None:
+def test_null_clears_a_value_and_resets_a_status(notes: Notes, name: str, cleared: Any, read: Any) -> None:
     page = notes.ask("PATCH", f"/v1/pages/{notes.examples['page_id']}", {"properties": {name: cleared}})
 
     assert read == plain(page, name)
 
 
-def test_a_trashed_page_is_readable_hidden_and_closed_to_edits_until_restored(notes: Notes) -> None:
+def test_a_trashed_page_is_readable_hidden_and_read_only_until_restored(notes: Notes) -> None:
     page_id, source_id = notes.examples["page_id"], notes.examples["data_source_id"]
     path = f"/v1/pages/{page_id}"
     trashed = notes.ask("PATCH", path, {"in_trash": True})
     read = notes.ask("GET", path)
     rows = [row["id"] for row in notes.rows(source_id)]
-    found = notes.ask("POST", "/v1/search", {"query": notes.examples["title"]})["results"]
-    edit = notes.refused("PATCH", path, {"properties": {"Value": {"number": 1}}})
-    append = notes.refused("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
+    matches = notes.ask("POST", "/v1/search", {"query": notes.examples["title"]})["results"]
+    edit = notes.error("PATCH", path, {"properties": {"Value": {"number": 1}}})
+    append = notes.error("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
     restored = notes.ask("PATCH", path, {"in_trash": False})
 
     assert trashed["in_trash"] is read["in_trash"] is True
     assert page_id not in rows
-    assert page_id not in [raw["id"] for raw in found]
+    assert page_id not in [raw["id"] for raw in matches]
     assert (400, "validation_error") == edit[:2] == append[:2]
     assert "archived" in edit[2]
     assert False is restored["in_trash"]
@@ -67,24 +67,24 @@ def test_values_may_be_written_while_trashing(notes: Notes) -> None:
     assert (3, True) == (plain(page, "Value"), page["in_trash"])
 
 
-def test_trashed_pages_can_be_searched_and_queried_for(notes: Notes) -> None:
+def test_trashed_pages_can_be_searched_and_queried(notes: Notes) -> None:
     body = {"filter": {"property": "object", "value": "page", "in_trash": True}}
 
-    found = notes.ask("POST", "/v1/search", body)["results"]
+    matches = notes.ask("POST", "/v1/search", body)["results"]
     rows = notes.rows(notes.examples["data_source_id"], in_trash=True)
 
-    assert 4 == len(found)
+    assert 4 == len(matches)
     assert 3 == len(rows)
-    assert all(raw["in_trash"] for raw in found + rows)
+    assert all(raw["in_trash"] for raw in matches + rows)
 
 
-def test_the_old_name_of_the_trash_is_known_to_older_versions_only(notes: Notes) -> None:
+def test_only_older_versions_accept_archived(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
 
-    refused = notes.refused("PATCH", path, {"archived": True})
+    error = notes.error("PATCH", path, {"archived": True})
     page = notes.ask("PATCH", path, {"archived": True}, headers={"Notion-Version": "2025-09-03"})
 
-    assert "body failed validation: body.archived should be not present, instead was `true`." == refused[2]
+    assert "body failed validation: body.archived should be not present, instead was `true`." == error[2]
     assert page["in_trash"] is page["archived"] is True
 
 
@@ -104,14 +104,14 @@ def test_an_unshared_page_is_not_found(notes: Notes) -> None:
     unshared = notes.emulator.workspace.databases[notes.examples["unshared_database_id"]]
     page_id = notes.emulator.workspace.sources[unshared.source_ids[0]].rows[0]
 
-    status, code, _ = notes.refused("PATCH", f"/v1/pages/{page_id}", {"in_trash": True})
+    status, code, _ = notes.error("PATCH", f"/v1/pages/{page_id}", {"in_trash": True})
 
     assert (404, "object_not_found") == (status, code)
 
 
-@pytest.mark.parametrize(("name", "total", "shown"), [("Relation", 40, 25), ("People", 30, 25), ("Text", 31, 25)])
-def test_a_page_shows_the_beginning_and_its_property_everything(
-    notes: Notes, everything: list[dict[str, Any]], name: str, total: int, shown: int
+@pytest.mark.parametrize(("name", "total", "included"), [("Relation", 40, 25), ("People", 30, 25), ("Text", 31, 25)])
+def test_a_page_truncates_references_and_its_property_lists_all(
+    notes: Notes, everything: list[dict[str, Any]], name: str, total: int, included: int
 ) -> None:
     page = next(row for row in everything if row["properties"]["Relation"]["has_more"])
     prop = page["properties"][name]
@@ -121,15 +121,15 @@ def test_a_page_shows_the_beginning_and_its_property_everything(
     second = notes.ask("GET", first["property_item"]["next_url"].removeprefix(notes.address))
     items = first["results"] + second["results"]
 
-    assert shown == len(prop[prop["type"]])
+    assert included == len(prop[prop["type"]])
     assert total == len(items)
     assert {"property_item"} == {item["object"] for item in items}
-    assert prop[prop["type"]] == [item[prop["type"]] for item in items[:shown]]
+    assert prop[prop["type"]] == [item[prop["type"]] for item in items[:included]]
     assert (prop["id"], prop["type"]) == (second["property_item"]["id"], second["property_item"]["type"])
     assert None is second["property_item"]["next_url"]
 
 
-def test_a_property_of_one_value_is_answered_by_itself(notes: Notes) -> None:
+def test_a_single_value_property_is_returned_as_one_object(notes: Notes) -> None:
     page = notes.ask("GET", f"/v1/pages/{notes.examples['page_id']}")
 
     item = notes.ask("GET", f"/v1/pages/{page['id']}/properties/{page['properties']['Value']['id']}")
@@ -141,6 +141,6 @@ def test_a_property_of_one_value_is_answered_by_itself(notes: Notes) -> None:
 
 
 def test_an_unknown_property_has_no_values(notes: Notes) -> None:
-    status, code, _ = notes.refused("GET", f"/v1/pages/{notes.examples['page_id']}/properties/nope")
+    status, code, _ = notes.error("GET", f"/v1/pages/{notes.examples['page_id']}/properties/nope")
 
     assert (400, "validation_error") == (status, code)

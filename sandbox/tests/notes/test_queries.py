@@ -1,4 +1,4 @@
-"""Queries of the notes stand-in."""
+"""Queries of the notes emulator."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.notes.asking import Notes, plain, title
+from sandbox.tests.notes.notes_client import Notes, plain, title
 
 Judge = Callable[[dict[str, Any]], bool]
 
@@ -82,15 +82,15 @@ FILTERS: list[tuple[dict[str, Any], Judge]] = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "judge"), FILTERS, ids=[json.dumps(wanted)[:60] for wanted, _ in FILTERS])
-def test_a_filter_keeps_what_it_should(notes: Notes, wanted: dict[str, Any], judge: Judge) -> None:
+@pytest.mark.parametrize(("filter_", "judge"), FILTERS, ids=[json.dumps(filter_)[:60] for filter_, _ in FILTERS])
+def test_a_filter_returns_the_matching_rows(notes: Notes, filter_: dict[str, Any], judge: Judge) -> None:
     source_id = notes.examples["data_source_id"]
 
     expected = {row["id"] for row in notes.rows(source_id) if judge(row)}
-    found = {row["id"] for row in notes.rows(source_id, filter=wanted)}
+    row_ids = {row["id"] for row in notes.rows(source_id, filter=filter_)}
 
-    assert expected == found
-    assert found
+    assert expected == row_ids
+    assert row_ids
 
 
 EVERYTHING_FILTERS: list[tuple[dict[str, Any], Judge]] = [
@@ -127,18 +127,18 @@ EVERYTHING_FILTERS: list[tuple[dict[str, Any], Judge]] = [
 
 
 @pytest.mark.parametrize(
-    ("wanted", "judge"), EVERYTHING_FILTERS, ids=[wanted["property"] for wanted, _ in EVERYTHING_FILTERS]
+    ("filter_", "judge"), EVERYTHING_FILTERS, ids=[filter_["property"] for filter_, _ in EVERYTHING_FILTERS]
 )
-def test_a_filter_of_a_rarer_type_keeps_what_it_should(
-    notes: Notes, everything: list[dict[str, Any]], wanted: dict[str, Any], judge: Judge
+def test_a_filter_of_a_rarer_type_returns_the_matching_rows(
+    notes: Notes, everything: list[dict[str, Any]], filter_: dict[str, Any], judge: Judge
 ) -> None:
     source_id = notes.source("Everything")["id"]
 
     expected = {row["id"] for row in everything if judge(row)}
-    found = {row["id"] for row in notes.rows(source_id, filter=wanted)}
+    row_ids = {row["id"] for row in notes.rows(source_id, filter=filter_)}
 
-    assert expected == found
-    assert found
+    assert expected == row_ids
+    assert row_ids
 
 
 def uids(row: dict[str, Any], name: str) -> list[str]:
@@ -151,23 +151,23 @@ def uids(row: dict[str, Any], name: str) -> list[str]:
     ("name", "kind"), [("Relation", "relation"), ("People", "people"), ("Created by", "created_by")]
 )
 def test_references_are_filtered_by_id(notes: Notes, everything: list[dict[str, Any]], name: str, kind: str) -> None:
-    wanted = next(row for row in reversed(everything) if uids(row, name))
-    uid = uids(wanted, name)[0]
+    expected = next(row for row in reversed(everything) if uids(row, name))
+    uid = uids(expected, name)[0]
 
-    found = notes.rows(wanted["parent"]["data_source_id"], filter={"property": name, kind: {"contains": uid}})
+    matches = notes.rows(expected["parent"]["data_source_id"], filter={"property": name, kind: {"contains": uid}})
 
-    assert {row["id"] for row in everything if uid in uids(row, name)} <= {row["id"] for row in found}
-    assert all(uid in uids(row, name) for row in found if not row["properties"]["Relation"]["has_more"])
+    assert {row["id"] for row in everything if uid in uids(row, name)} <= {row["id"] for row in matches}
+    assert all(uid in uids(row, name) for row in matches if not row["properties"]["Relation"]["has_more"])
 
 
-def test_relative_windows_go_by_the_clock(notes: Notes, clock: ManualClock) -> None:
+def test_relative_windows_use_the_clock(notes: Notes, clock: ManualClock) -> None:
     page = notes.create({"Due": {"date": {"start": "2026-10-06"}}})
     windows = ("this_week", "next_week", "past_week")
     source_id = notes.examples["data_source_id"]
 
-    found = [notes.rows(source_id, filter={"property": "Due", "date": {window: {}}}) for window in windows]
+    results = [notes.rows(source_id, filter={"property": "Due", "date": {window: {}}}) for window in windows]
 
-    assert [[page["id"]], [page["id"]], []] == [[row["id"] for row in rows] for rows in found]
+    assert [[page["id"]], [page["id"]], []] == [[row["id"] for row in rows] for rows in results]
 
 
 BAD_QUERIES: list[tuple[dict[str, Any], str]] = [
@@ -195,16 +195,16 @@ BAD_QUERIES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("body", "part"), BAD_QUERIES, ids=[json.dumps(body)[:60] for body, _ in BAD_QUERIES])
-def test_a_query_that_does_not_fit_is_refused(notes: Notes, body: dict[str, Any], part: str) -> None:
+def test_invalid_queries_are_rejected(notes: Notes, body: dict[str, Any], part: str) -> None:
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
 
-    status, code, message = notes.refused("POST", path, body)
+    status, code, message = notes.error("POST", path, body)
 
     assert (400, "validation_error") == (status, code)
     assert part in message
 
 
-def test_numbers_sort_with_the_empty_ones_last(notes: Notes) -> None:
+def test_numbers_sort_with_empty_values_last(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
 
     upwards = [
@@ -220,7 +220,7 @@ def test_numbers_sort_with_the_empty_ones_last(notes: Notes) -> None:
     assert {None} == {*upwards[len(filled) :], *downwards[len(filled) :]}
 
 
-def test_earlier_sorts_come_first_and_options_sort_by_their_order(notes: Notes) -> None:
+def test_earlier_sorts_take_precedence_and_options_sort_by_position(notes: Notes) -> None:
     sorts = [{"property": "Stage", "direction": "ascending"}, {"timestamp": "created_time", "direction": "descending"}]
     stages = ["Open", "Qualified", "Proposal", "Won", "Lost", None]
 
@@ -236,7 +236,7 @@ def instants(rows: list[dict[str, Any]]) -> list[str]:
     return [row["last_edited_time"] for row in rows]
 
 
-def test_rows_sort_by_their_last_edit_both_ways(notes: Notes) -> None:
+def test_rows_sort_by_last_edit_in_both_directions(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
     sort = {"timestamp": "last_edited_time", "direction": "ascending"}
 
@@ -248,11 +248,11 @@ def test_rows_sort_by_their_last_edit_both_ways(notes: Notes) -> None:
     assert upwards[::-1] == downwards
 
 
-def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock: ManualClock) -> None:
+def test_an_edited_row_matches_the_window_of_its_minute(notes: Notes, clock: ManualClock) -> None:
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
     source_id = notes.examples["data_source_id"]
     before = notes.rows(source_id, filter=since)
-    notes.act(action="update_page", page_id=notes.examples["page_id"], properties={"Value": 1})
+    notes.perform(action="update_page", page_id=notes.examples["page_id"], properties={"Value": 1})
     after = notes.rows(source_id, filter=since)
 
     assert [] == before
@@ -261,7 +261,7 @@ def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock:
     ]
 
 
-def test_a_filter_by_last_edit_sees_whole_minutes_only(notes: Notes, clock: ManualClock) -> None:
+def test_a_filter_by_last_edit_compares_full_minutes(notes: Notes, clock: ManualClock) -> None:
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:20Z"}}
     notes.create()
 
@@ -273,7 +273,7 @@ def created_later(notes: Notes, clock: ManualClock) -> str:
     return str(notes.create()["id"])
 
 
-def test_within_a_minute_rows_sort_in_no_order_of_time(notes: Notes, clock: ManualClock) -> None:
+def test_rows_of_one_minute_are_not_sorted_by_time(notes: Notes, clock: ManualClock) -> None:
     pages = [created_later(notes, clock) for _ in range(8)]
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
     sorts = [{"timestamp": "last_edited_time", "direction": "ascending"}]
@@ -283,31 +283,31 @@ def test_within_a_minute_rows_sort_in_no_order_of_time(notes: Notes, clock: Manu
     assert pages != rows
 
 
-def test_the_row_cap_cuts_off_what_is_sorted_last(notes: Notes) -> None:
-    notes.turn(row_cap=10)
+def test_the_row_cap_drops_the_last_rows_in_sort_order(notes: Notes) -> None:
+    notes.set_knobs(row_cap=10)
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
     sort = {"timestamp": "last_edited_time", "direction": "descending"}
     capped = notes.ask("POST", path, {"sorts": [sort]})
-    notes.turn(row_cap=10_000)
-    whole = notes.ask("POST", path, {"sorts": [sort]})
+    notes.set_knobs(row_cap=10_000)
+    complete = notes.ask("POST", path, {"sorts": [sort]})
 
-    assert instants(whole["results"])[:10] == instants(capped["results"])
+    assert instants(complete["results"])[:10] == instants(capped["results"])
     assert "incomplete" == capped["request_status"]["type"]
 
 
-def test_a_cursor_holds_for_its_own_query_only(notes: Notes) -> None:
+def test_a_cursor_of_another_query_is_rejected(notes: Notes) -> None:
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
     cursor = notes.ask("POST", path, {"page_size": 5})["next_cursor"]
     sorts = [{"timestamp": "created_time", "direction": "ascending"}]
 
-    refusal = notes.refused("POST", path, {"page_size": 5, "start_cursor": cursor, "sorts": sorts})
+    error = notes.error("POST", path, {"page_size": 5, "start_cursor": cursor, "sorts": sorts})
 
-    assert f"The start_cursor provided is invalid: {cursor}" == refusal[2]
+    assert f"The start_cursor provided is invalid: {cursor}" == error[2]
 
 
-def test_pages_of_rows_may_be_short(notes: Notes) -> None:
+def test_pages_of_rows_can_be_short(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
-    notes.turn(short_pages=True)
+    notes.set_knobs(short_pages=True)
 
     first = notes.ask("POST", f"/v1/data_sources/{source_id}/query", {"page_size": 30})
     rows = {row["id"] for row in notes.rows(source_id, page_size=30)}
@@ -316,20 +316,20 @@ def test_pages_of_rows_may_be_short(notes: Notes) -> None:
     assert 52 == len(rows)
 
 
-def test_a_query_ends_at_the_row_cap_and_says_so_on_every_page(notes: Notes) -> None:
-    notes.turn(row_cap=20)
+def test_a_query_ends_at_the_row_cap_with_status_incomplete(notes: Notes) -> None:
+    notes.set_knobs(row_cap=20)
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
 
     first = notes.ask("POST", path, {"page_size": 15})
     second = notes.ask("POST", path, {"page_size": 15, "start_cursor": first["next_cursor"]})
-    told = {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}
+    expected = {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}
 
     assert (15, 5) == (len(first["results"]), len(second["results"]))
     assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])
-    assert told == first["request_status"] == second["request_status"]
+    assert expected == first["request_status"] == second["request_status"]
 
 
-def test_a_query_below_the_cap_says_nothing_of_it(notes: Notes) -> None:
+def test_a_query_below_the_row_cap_has_no_request_status(notes: Notes) -> None:
     raw = notes.ask("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {})
 
     assert "request_status" not in raw

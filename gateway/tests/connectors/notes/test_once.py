@@ -21,7 +21,7 @@ from gateway.tests.connectors.notes.page_calls import (
 from harness.gateway_server import Gateway, Reply, Restarting, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from sandbox.tests.notes.asking import Notes, text
+from sandbox.tests.notes.notes_client import Notes, text
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data import edits
 from workspace_sandbox.notes.data.state import User, Workspace

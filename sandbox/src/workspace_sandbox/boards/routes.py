@@ -40,7 +40,7 @@ from workspace_sandbox.kit.routes import Page, Route, page
 
 LOG_ONLY = "what nothing here does is never in the log, and it has the one format"
 NONE_THERE = "always empty"
-OWN_FIELDS = "fields that this stand-in does not show"
+OWN_FIELDS = "fields that this emulator does not return"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,9 +70,9 @@ ACTS: UserActions = {
     "create_card": UserAction(_create_card, "Adds a card at the end of a list.", (LIST, NAME), "`card_id`"),
     "update_card": UserAction(_update_card, "Changes a card.", (CARD, *CHANGES), "`card_id`"),
     "move_card": UserAction(
-        _move_card, "Moves a card to the end of a list.", (CARD, LIST.with_description("where it goes")), "`card_id`"
+        _move_card, "Moves a card to the end of a list.", (CARD, LIST.with_description("the target list")), "`card_id`"
     ),
-    "delete_card": UserAction(_delete_card, "Deletes a card for good.", (CARD,), "`card_id`"),
+    "delete_card": UserAction(_delete_card, "Deletes a card permanently.", (CARD,), "`card_id`"),
     "comment": UserAction(
         _comment, "Writes a comment on a card.", (CARD, Field("text", "Markdown", populated)), "`comment_id`"
     ),

@@ -95,7 +95,7 @@ class Emulator(LazyState, ABC):
             return await self.unknown_route_response(request, error.status)
         # A failure must not stop the server, which other tests use too.
         except Exception:
-            LOG.exception("The stand-in failed at %s %s", request.method, request.path)
+            LOG.exception("The emulator failed at %s %s", request.method, request.path)
             return self.error_response(self.errors.failed(), request)
         response.headers.update(self.headers(request))
         return response

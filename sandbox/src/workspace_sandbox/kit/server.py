@@ -66,7 +66,7 @@ async def _perform(
         await request.read()
         context.delay_request(fault)
     if absent := emulator.coverage.find_unsupported(request):
-        message = f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it."
+        message = f"{request.method} {absent.path} is a route of the vendor, but this emulator does not support it."
         return emulator.error_response(emulator.errors.not_implemented(message), request)
     response = await handler(request)
     # Requests that were rejected before they were counted wait as well.

@@ -106,7 +106,7 @@ def _list_deliveries(emulator: "Emulator") -> dict[str, Any]:
 
 DELIVERIES = UserAction(
     _list_deliveries,
-    "Tells how deliveries went.",
+    "Lists the delivery attempts.",
     answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
 )
 

@@ -166,7 +166,7 @@ class Batch(Route[None]):
 
 BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.PATHS)
 
-NO_IDENTITY = "identity tokens are not told of"
+NO_IDENTITY = "ID tokens are not described"
 CONSENT = (
     page(f"GET {CONSENT_PATH}", Grants.authorize),
     page(f"POST {CONSENT_PATH}", Grants.authorize),

@@ -120,7 +120,7 @@ TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
 ACTS: UserActions = {
     "receive": UserAction(
         _receive,
-        "Somebody writes to the mailbox.",
+        "Delivers a message to the mailbox.",
         (
             Field("from", "an address, also with a name before it", _sender),
             Field("subject", "its subject", reader_for(_line)),
@@ -133,12 +133,12 @@ ACTS: UserActions = {
         TOLD,
     ),
     "trash": UserAction(partial(_relabel, add="TRASH"), "Moves a message to the trash.", MESSAGE, TOLD),
-    "archive": UserAction(partial(_relabel, remove="INBOX"), "Takes a message out of the inbox.", MESSAGE, TOLD),
-    "mark_read": UserAction(partial(_relabel, remove="UNREAD"), "Reads a message.", MESSAGE, TOLD),
-    "delete": UserAction(_delete, "Deletes a message for good.", MESSAGE, TOLD),
+    "archive": UserAction(partial(_relabel, remove="INBOX"), "Archives a message.", MESSAGE, TOLD),
+    "mark_read": UserAction(partial(_relabel, remove="UNREAD"), "Marks a message as read.", MESSAGE, TOLD),
+    "delete": UserAction(_delete, "Deletes a message permanently.", MESSAGE, TOLD),
     "pull": UserAction(
         _pull,
-        "Takes the notifications that watches have published.",
+        "Pulls the notifications that watches have published.",
         (optional("topic", "of this topic alone", text),),
         "`messages`: `data` in base64, `messageId`, `publishTime` of each",
     ),

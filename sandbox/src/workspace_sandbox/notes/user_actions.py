@@ -159,8 +159,8 @@ ACTS: UserActions = {
         (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
         "`comment_id`, `discussion_id`",
     ),
-    "trash_page": UserAction(partial(_trash, into=True), "Moves a page into the trash.", (PAGE,), "`page_id`"),
-    "restore_page": UserAction(partial(_trash, into=False), "Takes a page out of the trash.", (PAGE,), "`page_id`"),
+    "trash_page": UserAction(partial(_trash, into=True), "Moves a page to the trash.", (PAGE,), "`page_id`"),
+    "restore_page": UserAction(partial(_trash, into=False), "Restores a page from the trash.", (PAGE,), "`page_id`"),
     "add_property": UserAction(
         _add_property,
         "Adds a column.",
@@ -181,7 +181,7 @@ ACTS: UserActions = {
     ),
     "subscribe": UserAction(
         lambda notion, **options: notion.subscribe(**options),
-        "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
+        "Sets up webhooks, and sends the verification token to the URL, once and unsigned.",
         (
             optional("url", "the address; otherwise that of the knob events_url"),
             optional("connection", "`internal` or `public`"),
@@ -190,7 +190,7 @@ ACTS: UserActions = {
     ),
     "verify_webhook": UserAction(
         lambda notion, token: notion.verify(token),
-        "Brings the token back; from then on events are sent, signed with it.",
+        "Confirms the token; events are then sent, signed with it.",
         (Field("verification_token", "what was sent to the address"),),
         SETTINGS,
     ),

@@ -1,10 +1,10 @@
-"""Faults and acts of the mail stand-in."""
+"""Faults and user actions of the mail emulator."""
 
 from typing import Any
 
 import pytest
 
-from sandbox.tests.mail.calling import USER, Mail, decoded, header
+from sandbox.tests.mail.mail_client import USER, Mail, decoded, header
 from workspace_sandbox.mail.errors import FORCED
 
 
@@ -26,14 +26,14 @@ from workspace_sandbox.mail.errors import FORCED
         ("unavailable", 503, "backendError"),
     ],
 )
-def test_a_refusal_can_be_forced(mail: Mail, name: str, status: int, reason: str) -> None:
-    mail.turn(force=name)
+def test_an_error_can_be_forced(mail: Mail, name: str, status: int, reason: str) -> None:
+    mail.set_knobs(force=name)
 
-    assert (status, reason) == mail.refusal("GET", "/messages")[:2]
+    assert (status, reason) == mail.error("GET", "/messages")[:2]
 
 
-def test_a_failure_in_html_can_be_forced(mail: Mail) -> None:
-    mail.turn(force="unavailable_html")
+def test_an_html_error_can_be_forced(mail: Mail) -> None:
+    mail.set_knobs(force="unavailable_html")
     answer = mail.http.get(f"{USER}/messages")
 
     assert "unavailable_html" in FORCED
@@ -41,15 +41,15 @@ def test_a_failure_in_html_can_be_forced(mail: Mail) -> None:
     assert answer.text.startswith("<!DOCTYPE html>")
 
 
-# --- what people do
+# --- user actions
 
 
-def test_somebody_writes_with_attachments(mail: Mail) -> None:
+def test_a_user_action_delivers_mail_with_attachments(mail: Mail) -> None:
     attached = {"filename": "Liste ö.csv", "mime_type": "text/csv", "content_base64": "YSxiDQo="}
-    told = mail.receive("Lünch?", body_html="<p>At noon &amp; sharp</p>", attachments=[attached])
-    message = mail.get(f"/messages/{told['message_id']}")
+    received = mail.receive("Lünch?", body_html="<p>At noon &amp; sharp</p>", attachments=[attached])
+    message = mail.get(f"/messages/{received['message_id']}")
     body = message["payload"]["parts"][1]["body"]
-    data = mail.get(f"/messages/{told['message_id']}/attachments/{body['attachmentId']}")["data"]
+    data = mail.get(f"/messages/{received['message_id']}/attachments/{body['attachmentId']}")["data"]
 
     assert {"INBOX", "UNREAD"} == set(message["labelIds"])
     assert "Lünch?" == header(message, "Subject")
@@ -58,13 +58,13 @@ def test_somebody_writes_with_attachments(mail: Mail) -> None:
     assert b"a,b\r\n" == decoded(data)
 
 
-def test_people_archive_read_trash_and_delete(mail: Mail) -> None:
-    told = mail.receive("Tidied", labels=["Follow Up"])["message_id"]
-    steps = [mail.act(action=name, message_id=told)["labelIds"] for name in ("mark_read", "archive", "trash")]
-    mail.act(action="delete", message_id=told)
+def test_user_actions_archive_read_trash_and_delete(mail: Mail) -> None:
+    message_id = mail.receive("Tidied", labels=["Follow Up"])["message_id"]
+    steps = [mail.perform(action=name, message_id=message_id)["labelIds"] for name in ("mark_read", "archive", "trash")]
+    mail.perform(action="delete", message_id=message_id)
 
     assert [["INBOX", "Label_7"], ["Label_7"], ["Label_7", "TRASH"]] == [sorted(step) for step in steps]
-    assert 404 == mail.refusal("GET", f"/messages/{told}")[0]
+    assert 404 == mail.error("GET", f"/messages/{message_id}")[0]
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_people_archive_read_trash_and_delete(mail: Mail) -> None:
         {"action": "trash", "message_id": "1"},
     ],
 )
-def test_a_bad_action_is_refused(mail: Mail, action: dict[str, Any]) -> None:
+def test_an_invalid_user_action_is_rejected(mail: Mail, action: dict[str, Any]) -> None:
     assert 422 == mail.control.post("/mail/act", json=action).status_code

@@ -1,4 +1,4 @@
-"""Calls to the mail stand-in, and messages for it."""
+"""An HTTP client of the mail emulator, and messages for it."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -37,31 +37,31 @@ class Mail:
     def put(self, path: str, body: Any) -> Any:
         return self._json(self.http.put(USER + path, json=body))
 
-    def refusal(self, method: str, path: str, **request: Any) -> tuple[int, str, str]:
+    def error(self, method: str, path: str, **request: Any) -> tuple[int, str, str]:
         """Status, reason and message of a refused request."""
-        answer = self.http.request(method, USER + path, **request)
-        error = answer.json()["error"]
-        return answer.status_code, error["errors"][0]["reason"], error["message"]
+        response = self.http.request(method, USER + path, **request)
+        error = response.json()["error"]
+        return response.status_code, error["errors"][0]["reason"], error["message"]
 
-    def turn(self, **knobs: Any) -> None:
+    def set_knobs(self, **knobs: Any) -> None:
         assert 200 == self.control.post("/mail/knobs", json=knobs).status_code
 
-    def act(self, **action: Any) -> Any:
-        answer = self.control.post("/mail/act", json=action)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()
+    def perform(self, **action: Any) -> Any:
+        response = self.control.post("/mail/act", json=action)
+        assert 200 == response.status_code, response.text
+        return response.json()
 
-    def fault(self, **fault: Any) -> None:
-        self.control.post("/mail/faults", json=fault)
+    def fault(self, **options: Any) -> None:
+        self.control.post("/mail/faults", json=options)
 
     def receive(self, subject: str, **more: Any) -> Any:
         action = {"action": "receive", "from": "Ben Roe <ben@acmefreight.test>", "body_html": "<p>Hello</p>"}
-        return self.act(**{**action, "subject": subject, **more})
+        return self.perform(**{**action, "subject": subject, **more})
 
     @staticmethod
-    def _json(answer: httpx.Response) -> Any:
-        assert answer.is_success, answer.text
-        return answer.json() if answer.content else None
+    def _json(response: httpx.Response) -> Any:
+        assert response.is_success, response.text
+        return response.json() if response.content else None
 
 
 def encoded(content: bytes) -> str:
@@ -72,13 +72,13 @@ def decoded(data: str) -> bytes:
     return urlsafe_b64decode(data + "=" * (-len(data) % 4))
 
 
-def letter(to: str = OUTSIDE, subject: str = "Hello", body: str = "Good day", **headers: str) -> bytes:
+def rfc822_message(to: str = OUTSIDE, subject: str = "Hello", body: str = "Good day", **headers: str) -> bytes:
     lines = {"To": to, "Subject": subject, **{name.replace("_", "-"): value for name, value in headers.items()}}
     return "".join(f"{name}: {value}\r\n" for name, value in lines.items()).encode() + f"\r\n{body}\r\n".encode()
 
 
-def written(to: str = OUTSIDE, subject: str = "Hello", body: str = "Good day", **headers: str) -> dict[str, str]:
-    return {"raw": encoded(letter(to, subject, body, **headers))}
+def raw_message(to: str = OUTSIDE, subject: str = "Hello", body: str = "Good day", **headers: str) -> dict[str, str]:
+    return {"raw": encoded(rfc822_message(to, subject, body, **headers))}
 
 
 def header(message: Any, name: str) -> str:
@@ -89,12 +89,12 @@ def parts(part: Any) -> list[Any]:
     return [part, *(inner for below in part.get("parts", []) for inner in parts(below))]
 
 
-def found(mail: Mail, q: str, **params: Any) -> list[str]:
+def matching_ids(mail: Mail, q: str, **params: Any) -> list[str]:
     return [message["id"] for message in mail.get("/messages", q=q, **params).get("messages", [])]
 
 
-def one(mail: Mail, q: str, **params: Any) -> Any:
-    (message_id,) = found(mail, q)
+def get_match(mail: Mail, q: str, **params: Any) -> Any:
+    (message_id,) = matching_ids(mail, q)
     return mail.get(f"/messages/{message_id}", **params)
 
 
@@ -104,14 +104,14 @@ def one(mail: Mail, q: str, **params: Any) -> Any:
 def reply_to(mail: Mail, message_id: str, subject: str, **headers: str) -> dict[str, str]:
     parent = mail.get(f"/messages/{message_id}", format="metadata")
     following = {"In_Reply_To": header(parent, "Message-ID"), "References": header(parent, "Message-ID")}
-    return {**written(subject=subject, **{**following, **headers}), "threadId": parent["threadId"]}
+    return {**raw_message(subject=subject, **{**following, **headers}), "threadId": parent["threadId"]}
 
 
-def inner(answer: httpx.Response) -> dict[str, tuple[int, Any]]:
-    boundary = answer.headers["Content-Type"].partition("boundary=")[2]
-    found_parts = answer.content.split(f"--{boundary}".encode())[1:-1]
+def batch_replies(response: httpx.Response) -> dict[str, tuple[int, Any]]:
+    boundary = response.headers["Content-Type"].partition("boundary=")[2]
+    raw_parts = response.content.split(f"--{boundary}".encode())[1:-1]
     replies = {}
-    for part in found_parts:
+    for part in raw_parts:
         outer, head, body = part.split(b"\r\n\r\n", 2)
         content_id = next(line for line in outer.decode().splitlines() if line.startswith("Content-ID: "))
         status = int(head.split(b" ", 2)[1])

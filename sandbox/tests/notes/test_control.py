@@ -1,37 +1,37 @@
-"""Throttling, faults and acts of the notes stand-in."""
+"""Throttling, faults and user actions of the notes emulator."""
 
 from typing import Any
 
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.notes.asking import Notes, pair, plain, status_with, title
+from sandbox.tests.notes.notes_client import Notes, pair, plain, status_with, title
 
 
-def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: ManualClock) -> None:
-    notes.turn(limits=True)
+def test_a_burst_is_accepted_and_then_three_requests_per_second(notes: Notes, clock: ManualClock) -> None:
+    notes.set_knobs(limits=True)
     burst = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
-    refused = notes.http.get("/v1/users/me")
-    clock.at += int(refused.headers["Retry-After"])
+    throttled = notes.http.get("/v1/users/me")
+    clock.at += int(throttled.headers["Retry-After"])
     later = [notes.http.get("/v1/users/me").status_code for _ in range(4)]
 
     assert burst == [200] * 10 + [429]
-    assert "1" == refused.headers["Retry-After"]
-    assert "rate_limited" == refused.json()["code"]
-    assert "public_api_request_rate_limit" == refused.json()["additional_data"]["rate_limit_reason"]
+    assert "1" == throttled.headers["Retry-After"]
+    assert "rate_limited" == throttled.json()["code"]
+    assert "public_api_request_rate_limit" == throttled.json()["additional_data"]["rate_limit_reason"]
     assert [200, 200, 200, 429] == later
 
 
-def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: ManualClock) -> None:
+def test_each_token_has_its_own_budget(notes: Notes, clock: ManualClock) -> None:
     other = pair(notes)["access_token"]
-    notes.turn(limits=True)
+    notes.set_knobs(limits=True)
     spent = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
 
     assert 429 == spent[-1]
     assert 200 == status_with(notes, other)
 
 
-def test_the_examples_are_what_they_say(notes: Notes) -> None:
+def test_the_examples_are_consistent(notes: Notes) -> None:
     examples = notes.examples
     page = notes.ask("GET", f"/v1/pages/{examples['page_id']}")
     database = notes.ask("GET", f"/v1/databases/{examples['database_id']}")
@@ -42,13 +42,15 @@ def test_the_examples_are_what_they_say(notes: Notes) -> None:
     assert 52 == len(notes.rows(examples["data_source_id"]))
 
 
-def test_a_person_creates_and_updates_pages_in_plain_values(notes: Notes) -> None:
+def test_user_actions_create_and_update_pages(notes: Notes) -> None:
     values = {"Name": "By hand", "Value": 5, "Stage": "Hand-made", "Tags": ["eu", "new"], "Due": "2026-01-02"}
     people = {"Owner": ["Ada Lindqvist"], "Hot": True, "Status": "Done", "Email": "a@example.com"}
 
-    made = notes.act(action="create_page", database_id=notes.examples["database_id"], properties=values | people).json()
-    notes.act(action="update_page", page_id=made["page_id"], properties={"Value": None, "Name": "Renamed"})
-    page = notes.ask("GET", f"/v1/pages/{made['page_id']}")
+    created = notes.perform(
+        action="create_page", database_id=notes.examples["database_id"], properties=values | people
+    ).json()
+    notes.perform(action="update_page", page_id=created["page_id"], properties={"Value": None, "Name": "Renamed"})
+    page = notes.ask("GET", f"/v1/pages/{created['page_id']}")
     me = notes.ask("GET", "/v1/users/me")
 
     assert ("Renamed", None, "Hand-made") == (title(page), plain(page, "Value"), plain(page, "Stage"))
@@ -58,12 +60,12 @@ def test_a_person_creates_and_updates_pages_in_plain_values(notes: Notes) -> Non
     assert me["id"] not in {page["created_by"]["id"], page["last_edited_by"]["id"]}
 
 
-def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
+def test_user_actions_trash_restore_and_rename(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
-    notes.act(action="trash_page", page_id=notes.examples["page_id"])
+    notes.perform(action="trash_page", page_id=notes.examples["page_id"])
     trashed = notes.ask("GET", path)["in_trash"]
-    notes.act(action="restore_page", page_id=notes.examples["page_id"])
-    notes.act(action="rename_property", database_id=notes.examples["database_id"], property="Stage", name="Phase")
+    notes.perform(action="restore_page", page_id=notes.examples["page_id"])
+    notes.perform(action="rename_property", database_id=notes.examples["database_id"], property="Stage", name="Phase")
     page = notes.ask("GET", path)
 
     assert (True, False) == (trashed, page["in_trash"])
@@ -72,19 +74,19 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("actions", [["create_page"], ["update_page"], ["trash_page"], ["trash_page", "restore_page"]])
-def test_what_a_person_does_is_an_edit_of_this_minute(notes: Notes, clock: ManualClock, actions: list[str]) -> None:
+def test_a_user_action_updates_the_last_edited_time(notes: Notes, clock: ManualClock, actions: list[str]) -> None:
     target = {"page_id": notes.examples["page_id"], "database_id": notes.examples["database_id"]}
-    made = [notes.act(action=action, properties={"Value": 1}, **target).json() for action in actions]
-    page = notes.ask("GET", f"/v1/pages/{made[-1]['page_id']}")
+    results = [notes.perform(action=action, properties={"Value": 1}, **target).json() for action in actions]
+    page = notes.ask("GET", f"/v1/pages/{results[-1]['page_id']}")
 
     assert "2026-10-05T14:07:00.000Z" == page["last_edited_time"]
 
 
-def test_a_renamed_option_keeps_its_id_and_leaves_the_pages_unedited(notes: Notes) -> None:
+def test_renaming_an_option_changes_neither_its_id_nor_the_edit_time(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
     before = notes.ask("GET", path)
     stage = before["properties"]["Stage"]["select"]
-    made = notes.act(
+    result = notes.perform(
         action="rename_option",
         database_id=notes.examples["database_id"],
         property="Stage",
@@ -94,20 +96,20 @@ def test_a_renamed_option_keeps_its_id_and_leaves_the_pages_unedited(notes: Note
     after = notes.ask("GET", path)
 
     assert stage | {"name": "Somewhere"} == after["properties"]["Stage"]["select"]
-    assert stage["id"] == made["option_id"]
+    assert stage["id"] == result["option_id"]
     assert before["last_edited_time"] == after["last_edited_time"]
 
 
-def test_an_added_property_is_empty_everywhere_and_can_be_written(notes: Notes) -> None:
+def test_an_added_property_is_empty_and_writable(notes: Notes) -> None:
     database_id, path = notes.examples["database_id"], f"/v1/pages/{notes.examples['page_id']}"
-    made = notes.act(
+    result = notes.perform(
         action="add_property", database_id=database_id, name="Region", type="select", options=["North", "South"]
     ).json()
     empty = notes.ask("GET", path)["properties"]["Region"]
-    notes.act(action="update_page", page_id=notes.examples["page_id"], properties={"Region": "South"})
+    notes.perform(action="update_page", page_id=notes.examples["page_id"], properties={"Region": "South"})
     columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
 
-    assert {"id": made["property_id"], "type": "select", "select": None} == empty
+    assert {"id": result["property_id"], "type": "select", "select": None} == empty
     assert ["North", "South"] == [option["name"] for option in columns["Region"]["select"]["options"]]
     assert "South" == plain(notes.ask("GET", path), "Region")
 
@@ -128,11 +130,11 @@ def test_an_added_property_is_empty_everywhere_and_can_be_written(notes: Notes) 
         {"action": "add_property", "name": "", "type": "number"},
     ],
 )
-def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action: dict[str, Any]) -> None:
+def test_invalid_schema_changes_are_rejected(notes: Notes, action: dict[str, Any]) -> None:
     path = f"/v1/data_sources/{notes.examples['data_source_id']}"
     before = notes.ask("GET", path)["properties"]
 
-    response = notes.act(database_id=notes.examples["database_id"], **action)
+    response = notes.perform(database_id=notes.examples["database_id"], **action)
 
     assert 422 == response.status_code
     assert before == notes.ask("GET", path)["properties"]
@@ -146,12 +148,12 @@ def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action:
         {"action": "trash_page"},
     ],
 )
-def test_a_bad_action_is_told_so(notes: Notes, action: dict[str, Any]) -> None:
-    assert 422 == notes.act(**action).status_code
+def test_an_invalid_user_action_is_rejected(notes: Notes, action: dict[str, Any]) -> None:
+    assert 422 == notes.perform(**action).status_code
 
 
 @pytest.mark.parametrize("properties", [None, {"Nope": 1}, {"Status": "Someday"}, {"Value": "many"}])
-def test_a_bad_value_of_a_person_is_told_so(notes: Notes, properties: Any) -> None:
-    response = notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
+def test_an_invalid_property_value_of_a_user_action_is_rejected(notes: Notes, properties: Any) -> None:
+    response = notes.perform(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
     assert 422 == response.status_code

@@ -1,4 +1,4 @@
-"""A caller of the boards stand-in, and what its answers look like."""
+"""An HTTP client of the boards emulator."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ JSON = "application/json; charset=utf-8"
 
 
 class Trello:
-    """The emulator, the address it is steered by, and a caller who presents key and token."""
+    """The emulator, the URL of its control routes, and a client with key and token."""
 
     def __init__(self, emulator: BoardsEmulator, control: str, session: requests.Session) -> None:
         self.emulator = emulator
@@ -22,20 +22,20 @@ class Trello:
         self.examples = emulator.examples()
         self.key, self.token = emulator.credentials()["key"], emulator.credentials()["token"]
 
-    def ask(self, method: str, path: str, *, auth: str | None = "", **named: Any) -> requests.Response:
+    def ask(self, method: str, path: str, *, auth: str | None = "", **options: Any) -> requests.Response:
         """Any request; with the account's own header unless *auth* is another one, or none."""
-        given = f'OAuth oauth_consumer_key="{self.key}", oauth_token="{self.token}"' if auth == "" else auth
-        headers = {**named.pop("headers", {}), **({"Authorization": given} if given else {})}
-        return self.session.request(method, f"{self.base}{path}", headers=headers, allow_redirects=False, **named)
+        authorization = f'OAuth oauth_consumer_key="{self.key}", oauth_token="{self.token}"' if auth == "" else auth
+        headers = {**options.pop("headers", {}), **({"Authorization": authorization} if authorization else {})}
+        return self.session.request(method, f"{self.base}{path}", headers=headers, allow_redirects=False, **options)
 
     def get(self, path: str, **params: Any) -> Any:
-        return self._accepted(self.ask("GET", f"/1{path}", params=params))
+        return self._json(self.ask("GET", f"/1{path}", params=params))
 
     def post(self, path: str, **body: Any) -> Any:
-        return self._accepted(self.ask("POST", f"/1{path}", json=body))
+        return self._json(self.ask("POST", f"/1{path}", json=body))
 
     def put(self, path: str, **body: Any) -> Any:
-        return self._accepted(self.ask("PUT", f"/1{path}", json=body))
+        return self._json(self.ask("PUT", f"/1{path}", json=body))
 
     def steer(self, route: str, **body: Any) -> Any:
         return self.session.post(f"{self.control}/_control{route}", json=body).json()
@@ -44,10 +44,10 @@ class Trello:
         return self.post("/cards", **{"idList": self.examples["list_ids"][0], "name": name, **values})
 
     @staticmethod
-    def _accepted(answer: requests.Response) -> Any:
+    def _json(answer: requests.Response) -> Any:
         assert 200 == answer.status_code, answer.text
         return answer.json()
 
 
-def refused(answer: requests.Response) -> tuple[int, str, str]:
+def status_type_and_text(answer: requests.Response) -> tuple[int, str, str]:
     return answer.status_code, answer.headers["Content-Type"], answer.text

@@ -1,4 +1,4 @@
-"""What an application remembers of its traffic, told while more of it comes."""
+"""Request logs of applications."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from workspace_sandbox.sandbox import Sandbox
 SEEN = RecordedRequest(at=1.5, method="GET", path="/seen", status=200)
 
 
-def test_a_journal_is_read_while_it_is_written() -> None:
+def test_a_request_log_can_be_iterated_while_it_grows() -> None:
     journal: RequestLog[RecordedRequest] = RequestLog(10)
     journal.append(SEEN)
 
@@ -21,7 +21,7 @@ def test_a_journal_is_read_while_it_is_written() -> None:
     assert 2 == len(journal)
 
 
-def test_the_oldest_fall_out_first() -> None:
+def test_the_oldest_requests_are_dropped_first() -> None:
     journal: RequestLog[RecordedRequest] = RequestLog(2)
     for number in range(3):
         journal.append(RecordedRequest(at=number, method="GET", path="/", status=None))
@@ -30,5 +30,5 @@ def test_the_oldest_fall_out_first() -> None:
 
 
 @pytest.mark.parametrize("emulator", Sandbox(EMULATORS).emulators.values(), ids=EMULATORS)
-def test_every_journal_of_an_application_is_such_a_one(emulator: Emulator) -> None:
+def test_every_emulator_uses_request_logs(emulator: Emulator) -> None:
     assert [RequestLog, RequestLog] == [type(emulator.context.request_log), type(emulator.hooks.log)]

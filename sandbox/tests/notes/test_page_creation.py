@@ -1,4 +1,4 @@
-"""Pages that are created in the notes stand-in."""
+"""Pages that are created in the notes emulator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from sandbox.tests.notes.asking import Notes, plain, text, title
+from sandbox.tests.notes.notes_client import Notes, plain, text, title
 
 WRITES: list[tuple[str, Any, Any]] = [
     ("Title", {"title": text("Ünïcode 🎈")}, "Ünïcode 🎈"),
@@ -30,7 +30,7 @@ def test_a_written_value_is_read_back(notes: Notes, name: str, value: Any, read:
     assert read == plain(notes.ask("GET", f"/v1/pages/{page['id']}"), name)
 
 
-def test_lists_of_references_files_and_places_are_read_back(notes: Notes) -> None:
+def test_references_files_and_locations_are_read_back(notes: Notes) -> None:
     source = notes.source("Everything")
     person = notes.ask("GET", "/v1/users")["results"][0]
     link = {"name": "Plan", "external": {"url": "https://example.com/p.pdf"}}
@@ -56,7 +56,7 @@ def test_lists_of_references_files_and_places_are_read_back(notes: Notes) -> Non
     assert ["beta", "alpha"] == [option["name"] for option in plain(page, "Multi-select")]
 
 
-def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
+def test_a_new_row_gets_a_number_a_status_and_its_creator(notes: Notes) -> None:
     source = notes.source("Everything")
     page = notes.create({}, source["id"])
     me = notes.ask("GET", "/v1/users/me")
@@ -71,7 +71,7 @@ def test_a_new_row_gets_a_number_a_status_and_its_maker(notes: Notes) -> None:
     assert "archived" not in page
 
 
-def test_unknown_options_are_created_without_a_word(notes: Notes) -> None:
+def test_unknown_options_are_created_silently(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
     page = notes.create(
         {"Stage": {"select": {"name": "Brand new"}}, "Tags": {"multi_select": [{"name": "eu"}, {"name": "mars"}]}}
@@ -92,7 +92,7 @@ def test_options_may_be_written_by_id(notes: Notes) -> None:
     assert option["name"] == plain(page, "Stage")
 
 
-def test_properties_may_be_written_by_the_id_that_is_answered(notes: Notes) -> None:
+def test_properties_may_be_written_by_their_returned_id(notes: Notes) -> None:
     columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
 
     page = notes.create({columns["Value"]["id"]: {"number": 7}, "title": {"title": text("By id")}})
@@ -101,37 +101,37 @@ def test_properties_may_be_written_by_the_id_that_is_answered(notes: Notes) -> N
 
 
 @pytest.mark.parametrize("encode", [unquote, lambda uid: quote(uid, safe="")])
-def test_an_id_in_another_spelling_is_no_property(notes: Notes, encode: Callable[[str], str]) -> None:
+def test_a_differently_spelled_property_id_is_rejected(notes: Notes, encode: Callable[[str], str]) -> None:
     column = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]["Stage"]
     body = {"filter": {"property": encode(column["id"]), "select": {"is_empty": True}}}
-    written = notes.refused_create({encode(column["id"]): {"select": None}})
-    asked = notes.refused("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", body)
+    written = notes.create_error({encode(column["id"]): {"select": None}})
+    error = notes.error("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", body)
 
-    assert [400, 400] == [written[0], asked[0]]
+    assert [400, 400] == [written[0], error[0]]
 
 
-def test_unknown_properties_and_wrong_types_are_refused_together(notes: Notes) -> None:
-    refusal = notes.refused_create({"Colour": {"number": 1}, "Value": {"rich_text": []}, "name": {"title": []}})
+def test_unknown_properties_and_wrong_types_are_rejected_together(notes: Notes) -> None:
+    error = notes.create_error({"Colour": {"number": 1}, "Value": {"rich_text": []}, "name": {"title": []}})
 
     assert (
         400,
         "validation_error",
         "Colour is not a property that exists. Value is expected to be number. name is not a property that exists.",
-    ) == refusal
+    ) == error
 
 
-def test_an_unknown_status_is_refused(notes: Notes) -> None:
-    status, code, message = notes.refused_create({"Status": {"status": {"name": "Someday"}}})
+def test_an_unknown_status_is_rejected(notes: Notes) -> None:
+    status, code, message = notes.create_error({"Status": {"status": {"name": "Someday"}}})
 
     assert (400, "validation_error") == (status, code)
     assert 'Status option "Someday" does not exist' in message
 
 
-def test_a_refused_page_leaves_nothing_behind(notes: Notes) -> None:
+def test_a_rejected_page_changes_nothing(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
     before = notes.ask("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
-    notes.refused_create({"Stage": {"select": {"name": "Fresh"}}, "Status": {"status": {"name": "Someday"}}})
-    notes.refused_create({"Stage": {"select": {"name": "Fresh"}}}, children=[{"mystery": {}}])
+    notes.create_error({"Stage": {"select": {"name": "Fresh"}}, "Status": {"status": {"name": "Someday"}}})
+    notes.create_error({"Stage": {"select": {"name": "Fresh"}}}, children=[{"mystery": {}}])
     after = notes.ask("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
 
     assert before[0]["properties"] == after[0]["properties"]
@@ -150,21 +150,21 @@ READ_ONLY = {
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
-def test_read_only_properties_are_refused(notes: Notes, name: str) -> None:
-    status, code, _ = notes.refused_create({name: READ_ONLY[name]}, notes.source("Everything")["id"])
+def test_read_only_properties_are_rejected(notes: Notes, name: str) -> None:
+    status, code, _ = notes.create_error({name: READ_ONLY[name]}, notes.source("Everything")["id"])
 
     assert (400, "validation_error") == (status, code)
 
 
 @pytest.mark.parametrize("name", ["Formula", "Created time", "ID"])
-def test_a_writable_type_does_not_fit_a_read_only_property(notes: Notes, name: str) -> None:
-    _, _, message = notes.refused_create({name: {"rich_text": text("x")}}, notes.source("Everything")["id"])
+def test_a_writable_type_is_rejected_for_a_read_only_property(notes: Notes, name: str) -> None:
+    _, _, message = notes.create_error({name: {"rich_text": text("x")}}, notes.source("Everything")["id"])
 
     assert f"{name} is expected to be" in message
 
 
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
-UNFIT: list[tuple[str, Any]] = [
+INVALID_VALUES: list[tuple[str, Any]] = [
     ("Title", {"title": "plain"}),
     ("Title", {"title": None}),
     ("Title", {"title": [{"text": {"content": 5}}]}),
@@ -209,15 +209,15 @@ UNFIT: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), UNFIT)
-def test_a_value_that_does_not_fit_is_refused(notes: Notes, name: str, value: Any) -> None:
-    status, code, _ = notes.refused_create({name: value}, notes.source("Everything")["id"])
+@pytest.mark.parametrize(("name", "value"), INVALID_VALUES)
+def test_invalid_values_are_rejected(notes: Notes, name: str, value: Any) -> None:
+    status, code, _ = notes.create_error({name: value}, notes.source("Everything")["id"])
 
     assert (400, "validation_error") == (status, code)
 
 
-def test_a_refusal_names_the_place(notes: Notes) -> None:
-    _, _, message = notes.refused_create({"Name": {"title": text("x" * 2001)}})
+def test_an_error_names_the_json_path(notes: Notes) -> None:
+    _, _, message = notes.create_error({"Name": {"title": text("x" * 2001)}})
 
     assert (
         "body failed validation: body.properties.Name.title[0].text.content.length should be ≤ `2000`, "
@@ -225,11 +225,11 @@ def test_a_refusal_names_the_place(notes: Notes) -> None:
     ) == message
 
 
-def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
+def test_an_unshared_page_cannot_be_related(notes: Notes) -> None:
     unshared = notes.emulator.workspace.databases[notes.examples["unshared_database_id"]]
     page_id = notes.emulator.workspace.sources[unshared.source_ids[0]].rows[0]
 
-    status, code, _ = notes.refused_create(
+    status, code, _ = notes.create_error(
         {"Relation": {"relation": [{"id": page_id}]}}, notes.source("Everything")["id"]
     )
 
@@ -240,77 +240,77 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
     "more",
     [{"archived": False}, {"surprise": 1}, {"template": {"type": "default"}}, {"markdown": "# Hi", "children": []}],
 )
-def test_fields_that_a_create_does_not_have_are_refused(notes: Notes, more: Any) -> None:
-    status, _, _ = notes.refused_create({}, **more)
+def test_unknown_fields_of_a_create_are_rejected(notes: Notes, more: Any) -> None:
+    status, _, _ = notes.create_error({}, **more)
 
     assert 400 == status
 
 
 def test_a_page_needs_a_parent(notes: Notes) -> None:
-    refusal = notes.refused("POST", "/v1/pages", {"properties": {}})
+    error = notes.error("POST", "/v1/pages", {"properties": {}})
 
     assert (
         400,
         "validation_error",
         "body failed validation: body.parent should be defined, instead was `undefined`.",
-    ) == refusal
+    ) == error
 
 
-def test_a_parent_database_will_do_where_it_has_one_source_only(notes: Notes) -> None:
+def test_a_parent_database_needs_a_single_data_source(notes: Notes) -> None:
     single, several = notes.examples["database_id"], notes.examples["multi_source_database_id"]
 
-    made = notes.ask("POST", "/v1/pages", {"parent": {"database_id": single}, "properties": {}})
-    refused = notes.http.post("/v1/pages", json={"parent": {"database_id": several}, "properties": {}}).json()
+    page = notes.ask("POST", "/v1/pages", {"parent": {"database_id": single}, "properties": {}})
+    error = notes.http.post("/v1/pages", json={"parent": {"database_id": several}, "properties": {}}).json()
 
-    assert notes.examples["data_source_id"] == made["parent"]["data_source_id"]
-    assert "multiple_data_sources_for_database" == refused["additional_data"]["error_type"]
+    assert notes.examples["data_source_id"] == page["parent"]["data_source_id"]
+    assert "multiple_data_sources_for_database" == error["additional_data"]["error_type"]
 
 
 def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
     parent = {"database_id": notes.examples["unshared_database_id"]}
 
-    status, code, _ = notes.refused("POST", "/v1/pages", {"parent": parent, "properties": {}})
+    status, code, _ = notes.error("POST", "/v1/pages", {"parent": parent, "properties": {}})
 
     assert (404, "object_not_found") == (status, code)
 
 
-def test_a_page_outside_databases_has_a_title_only(notes: Notes) -> None:
+def test_a_page_outside_databases_has_only_a_title(notes: Notes) -> None:
     (handbook,) = notes.ask("POST", "/v1/search", {"query": "handbook"})["results"]
     parent = {"page_id": handbook["id"]}
 
     page = notes.ask("POST", "/v1/pages", {"parent": parent, "properties": {"title": text("Parental leave")}})
-    refusal = notes.refused("POST", "/v1/pages", {"parent": parent, "properties": {"Stage": {"number": 1}}})
+    error = notes.error("POST", "/v1/pages", {"parent": parent, "properties": {"Stage": {"number": 1}}})
     children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
 
     assert {"type": "page_id", "page_id": handbook["id"]} == page["parent"]
     assert ["title"] == list(page["properties"])
-    assert "Stage is not a property that exists." == refusal[2]
+    assert "Stage is not a property that exists." == error[2]
     assert {"title": "Parental leave"} == children[-1]["child_page"]
 
 
-def test_an_accident_may_save_the_page_all_the_same(notes: Notes) -> None:
-    notes.turn(next_create="503_committed")
+def test_a_failed_create_may_still_save_the_page(notes: Notes) -> None:
+    notes.set_knobs(next_create="503_committed")
 
-    refused = notes.http.post(
+    response = notes.http.post(
         "/v1/pages", json={"parent": {"data_source_id": notes.examples["data_source_id"]}, "properties": {}}
     )
-    saved = notes.ask("GET", f"/v1/pages/{refused.json()['additional_data']['committed_resource_id']}")
+    saved = notes.ask("GET", f"/v1/pages/{response.json()['additional_data']['committed_resource_id']}")
     again = notes.create()
 
-    assert (503, "service_unavailable") == (refused.status_code, refused.json()["code"])
-    assert "Do not repeat the write" in refused.json()["additional_data"]["retry_guidance"]
+    assert (503, "service_unavailable") == (response.status_code, response.json()["code"])
+    assert "Do not repeat the write" in response.json()["additional_data"]["retry_guidance"]
     assert notes.examples["data_source_id"] == saved["parent"]["data_source_id"]
     assert saved["id"] != again["id"]
 
 
 @pytest.mark.parametrize(
-    ("accident", "status", "code"), [("503_uncommitted", 503, "service_unavailable"), ("529", 529, "service_overload")]
+    ("failure", "status", "code"), [("503_uncommitted", 503, "service_unavailable"), ("529", 529, "service_overload")]
 )
-def test_an_accident_may_save_nothing(notes: Notes, accident: str, status: int, code: str) -> None:
+def test_a_failed_create_may_save_nothing(notes: Notes, failure: str, status: int, code: str) -> None:
     before = len(notes.rows(notes.examples["data_source_id"]))
-    notes.turn(next_create=accident)
+    notes.set_knobs(next_create=failure)
 
-    refusal = notes.refused_create({})
+    error = notes.create_error({})
 
-    assert (status, code) == refusal[:2]
+    assert (status, code) == error[:2]
     assert before == len(notes.rows(notes.examples["data_source_id"]))

@@ -1,4 +1,4 @@
-"""The notes stand-in asked over real HTTP, without any library of the vendor's."""
+"""An HTTP client of the notes emulator, without the vendor's library."""
 
 import base64
 from itertools import chain
@@ -29,10 +29,10 @@ class Notes:
 
     def freshen(self) -> None:
         """Return to the seed if anything is not as it was."""
-        stage, workspace = self.emulator.context, self.emulator.workspace
+        context, workspace = self.emulator.context, self.emulator.workspace
         entities = chain(workspace.pages.values(), workspace.sources.values(), workspace.databases.values())
         is_edited = max(entity.edited_at for entity in entities) > EPOCH
-        if is_edited or stage.faults or stage.knobs != {**stage.default_knobs, "limits": False}:
+        if is_edited or context.faults or context.knobs != {**context.default_knobs, "limits": False}:
             self.reset()
 
     def close(self) -> None:
@@ -41,16 +41,16 @@ class Notes:
 
     def reset(self) -> None:
         self.control.post("/_control/reset")
-        self.turn(limits=False)
+        self.set_knobs(limits=False)
         self.examples = self.emulator.examples()
 
-    def turn(self, **knobs: Any) -> httpx.Response:
+    def set_knobs(self, **knobs: Any) -> httpx.Response:
         return self.control.post("/_control/notes/knobs", json=knobs)
 
-    def fault(self, **wanted: Any) -> httpx.Response:
-        return self.control.post("/_control/notes/faults", json=wanted)
+    def fault(self, **fault: Any) -> httpx.Response:
+        return self.control.post("/_control/notes/faults", json=fault)
 
-    def act(self, **action: Any) -> httpx.Response:
+    def perform(self, **action: Any) -> httpx.Response:
         return self.control.post("/_control/notes/act", json=action)
 
     def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
@@ -58,7 +58,7 @@ class Notes:
         assert 200 == response.status_code, response.text
         return response.json()
 
-    def refused(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, str, str]:
+    def error(self, method: str, path: str, body: Any = None, **options: Any) -> tuple[int, str, str]:
         response = self.http.request(method, path, json=body, **options)
         raw = response.json()
         assert "error" == raw["object"]
@@ -67,27 +67,27 @@ class Notes:
 
     def source(self, title: str) -> dict[str, Any]:
         body = {"query": title, "filter": {"property": "object", "value": "data_source"}}
-        found = self.ask("POST", "/v1/search", body)["results"]
-        return next(raw for raw in found if raw["title"] and raw["title"][0]["plain_text"] == title)
+        results = self.ask("POST", "/v1/search", body)["results"]
+        return next(raw for raw in results if raw["title"] and raw["title"][0]["plain_text"] == title)
 
     def rows(self, source_id: str, **body: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         following: dict[str, Any] = {}
         while True:
             raw = self.ask("POST", f"/v1/data_sources/{source_id}/query", body | following)
-            found += raw["results"]
+            rows += raw["results"]
             if not raw["has_more"]:
-                return found
+                return rows
             following = {"start_cursor": raw["next_cursor"]}
 
     def create(self, properties: Any = None, source_id: str | None = None, **more: Any) -> dict[str, Any]:
         parent = {"type": "data_source_id", "data_source_id": source_id or self.examples["data_source_id"]}
-        made: dict[str, Any] = self.ask("POST", "/v1/pages", {"parent": parent, "properties": properties or {}} | more)
-        return made
+        page: dict[str, Any] = self.ask("POST", "/v1/pages", {"parent": parent, "properties": properties or {}} | more)
+        return page
 
-    def refused_create(self, properties: Any, source_id: str | None = None, **more: Any) -> tuple[int, str, str]:
+    def create_error(self, properties: Any, source_id: str | None = None, **more: Any) -> tuple[int, str, str]:
         parent = {"data_source_id": source_id or self.examples["data_source_id"]}
-        return self.refused("POST", "/v1/pages", {"parent": parent, "properties": properties} | more)
+        return self.error("POST", "/v1/pages", {"parent": parent, "properties": properties} | more)
 
 
 def text(content: str) -> list[dict[str, Any]]:
@@ -95,9 +95,9 @@ def text(content: str) -> list[dict[str, Any]]:
 
 
 def title(page: dict[str, Any]) -> str:
-    """The title of a page, whatever the property is called."""
-    of_title = next(raw for raw in page["properties"].values() if raw["type"] == "title")
-    return "".join(item["plain_text"] for item in of_title["title"])
+    """Return the title of a page under any property name."""
+    property_ = next(raw for raw in page["properties"].values() if raw["type"] == "title")
+    return "".join(item["plain_text"] for item in property_["title"])
 
 
 def paragraph(content: str, *children: Any) -> dict[str, Any]:
@@ -118,12 +118,18 @@ def plain(page: dict[str, Any], name: str) -> Any:
 
 
 REDIRECT = "https://client.example/callback"
-ASKED = {"client_id": CLIENT_ID, "response_type": "code", "owner": "user", "redirect_uri": REDIRECT, "state": "s&1"}
+AUTHORIZATION_PARAMS = {
+    "client_id": CLIENT_ID,
+    "response_type": "code",
+    "owner": "user",
+    "redirect_uri": REDIRECT,
+    "state": "s&1",
+}
 BASIC = {"Authorization": "Basic " + base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()}
 
 
 def consent(notes: Notes) -> str:
-    sent = notes.http.get("/v1/oauth/authorize", params=ASKED | {"auto_approve": "true"})
+    sent = notes.http.get("/v1/oauth/authorize", params=AUTHORIZATION_PARAMS | {"auto_approve": "true"})
     return parse_qs(urlsplit(sent.headers["location"]).query)["code"][0]
 
 
@@ -132,10 +138,10 @@ def exchange(notes: Notes, **body: Any) -> httpx.Response:
 
 
 def pair(notes: Notes) -> dict[str, Any]:
-    answer = exchange(notes, grant_type="authorization_code", code=consent(notes), redirect_uri=REDIRECT)
-    assert 200 == answer.status_code
-    made: dict[str, Any] = answer.json()
-    return made
+    response = exchange(notes, grant_type="authorization_code", code=consent(notes), redirect_uri=REDIRECT)
+    assert 200 == response.status_code
+    tokens: dict[str, Any] = response.json()
+    return tokens
 
 
 def status_with(notes: Notes, token: str) -> int:
@@ -143,7 +149,7 @@ def status_with(notes: Notes, token: str) -> int:
 
 
 def me(sandbox: Sandbox) -> httpx.Response:
-    """The response to a request for the connection itself, with the token that is let in from the start."""
+    """Request the user of the initial token."""
     notes = sandbox.emulators["notes"]
     headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
     return httpx.get(f"{notes.context.addresses['base']}/v1/users/me", headers=headers)

@@ -1,4 +1,4 @@
-"""Who may steer the sandbox: programs, and no page in a browser."""
+"""Programs may use the control routes; pages in a browser may not."""
 
 from collections.abc import Iterator
 
@@ -30,14 +30,14 @@ def sandbox() -> Iterator[Sandbox]:
     ],
     ids=str,
 )
-def test_a_page_cannot_steer(sandbox: Sandbox, headers: dict[str, str], status: int) -> None:
+def test_a_browser_page_cannot_use_the_control_routes(sandbox: Sandbox, headers: dict[str, str], status: int) -> None:
     reply = httpx.post(f"{sandbox.address}/_control/notes/knobs", content=b'{"limits": false}', headers=headers)
 
     assert status == reply.status_code
     assert sandbox.emulators["notes"].context.knobs["limits"]
 
 
-def test_a_page_is_not_asked_for_leave_in_advance(sandbox: Sandbox) -> None:
+def test_a_preflight_request_is_rejected(sandbox: Sandbox) -> None:
     reply = httpx.options(f"{sandbox.address}/_control/reset", headers={"Origin": PAGE})
 
     assert 403 == reply.status_code
@@ -55,7 +55,7 @@ def test_a_page_is_not_asked_for_leave_in_advance(sandbox: Sandbox) -> None:
     ],
     ids=str,
 )
-def test_a_program_can_steer(sandbox: Sandbox, headers: dict[str, str]) -> None:
+def test_a_program_can_use_the_control_routes(sandbox: Sandbox, headers: dict[str, str]) -> None:
     reply = httpx.post(f"{sandbox.address}/_control/notes/knobs", content=b'{"row_cap": 9999}', headers=headers)
 
     assert 200 == reply.status_code

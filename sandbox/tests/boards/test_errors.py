@@ -1,11 +1,11 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: refusals."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: errors."""
 
 import json
 from typing import Any
 
 import pytest
 
-from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import JSON, TEXT, UNKNOWN, Trello, status_type_and_text
 
 
 @pytest.mark.parametrize(
@@ -16,18 +16,18 @@ from sandbox.tests.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
         ("hidden_card_id", "/1/cards/{}", "unauthorized card permission requested"),
     ],
 )
-def test_what_the_account_cannot_see_is_unauthorized(trello: Trello, example: str, path: str, text: str) -> None:
+def test_invisible_objects_are_unauthorized(trello: Trello, example: str, path: str, text: str) -> None:
     answer = trello.ask("GET", path.format(trello.examples[example]))
 
-    assert (401, TEXT, text) == refused(answer)
+    assert (401, TEXT, text) == status_type_and_text(answer)
 
 
-def test_hidden_things_are_missing_when_the_knob_says_so(trello: Trello) -> None:
+def test_hidden_objects_are_not_found_with_the_knob(trello: Trello) -> None:
     trello.steer("/boards/knobs", hidden_is_missing=True)
 
     answer = trello.ask("GET", f"/1/boards/{trello.examples['hidden_board_id']}")
 
-    assert (404, TEXT, "The requested resource was not found.") == refused(answer)
+    assert (404, TEXT, "The requested resource was not found.") == status_type_and_text(answer)
 
 
 @pytest.mark.parametrize(
@@ -39,27 +39,27 @@ def test_hidden_things_are_missing_when_the_knob_says_so(trello: Trello) -> None
         ("lists", "model not found"),
     ],
 )
-def test_what_is_not_there_is_missing(trello: Trello, kind: str, text: str) -> None:
-    assert (404, TEXT, text) == refused(trello.ask("GET", f"/1/{kind}/{UNKNOWN}"))
+def test_unknown_objects_are_not_found(trello: Trello, kind: str, text: str) -> None:
+    assert (404, TEXT, text) == status_type_and_text(trello.ask("GET", f"/1/{kind}/{UNKNOWN}"))
 
 
 @pytest.mark.parametrize("id_list", [None, "", "invalid_value", UNKNOWN + "f", "Ab12Cd34", 7])
-def test_a_card_needs_a_well_formed_list(trello: Trello, id_list: Any) -> None:
+def test_a_card_requires_a_well_formed_list_id(trello: Trello, id_list: Any) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": id_list, "name": "x"})
 
-    assert (400, TEXT, "invalid value for idList") == refused(answer)
+    assert (400, TEXT, "invalid value for idList") == status_type_and_text(answer)
 
 
 def test_a_card_for_an_unknown_list_finds_no_board(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["card_id"], "name": "x"})
 
-    assert (404, TEXT, "could not find the board that the card belongs to") == refused(answer)
+    assert (404, TEXT, "could not find the board that the card belongs to") == status_type_and_text(answer)
 
 
 def test_a_card_for_a_hidden_list_is_unauthorized(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["hidden_list_id"], "name": "x"})
 
-    assert (401, TEXT, "unauthorized card permission requested") == refused(answer)
+    assert (401, TEXT, "unauthorized card permission requested") == status_type_and_text(answer)
 
 
 @pytest.mark.parametrize(
@@ -77,51 +77,53 @@ def test_a_card_for_a_hidden_list_is_unauthorized(trello: Trello) -> None:
         ({"dueComplete": "maybe"}, "invalid value for dueComplete"),
     ],
 )
-def test_a_malformed_value_is_named_and_nothing_is_made(trello: Trello, values: dict[str, Any], text: str) -> None:
+def test_a_malformed_value_is_named_and_no_card_is_created(trello: Trello, values: dict[str, Any], text: str) -> None:
     target = trello.examples["list_ids"][0]
     before = len(trello.get(f"/lists/{target}/cards"))
 
     answer = trello.ask("POST", "/1/cards", json={"idList": target, "name": "x", **values})
 
-    assert (400, TEXT, text) == refused(answer)
+    assert (400, TEXT, text) == status_type_and_text(answer)
     assert before == len(trello.get(f"/lists/{target}/cards"))
 
 
-def test_a_label_may_be_named_once_only(trello: Trello) -> None:
+def test_a_duplicate_label_is_rejected(trello: Trello) -> None:
     label = trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=1)[0]["id"]
 
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "idLabels": [label, label]})
 
-    assert (400, TEXT, "invalid value for idLabels") == refused(answer)
+    assert (400, TEXT, "invalid value for idLabels") == status_type_and_text(answer)
 
 
-def test_a_label_that_is_no_id_is_refused_in_json(trello: Trello) -> None:
+def test_an_invalid_label_id_is_rejected_in_json(trello: Trello) -> None:
     answer = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "idLabels": "bug"})
 
     assert (400, {"message": "Invalid objectId", "error": "ERROR"}) == (answer.status_code, answer.json())
 
 
-def test_names_of_boards_and_lists_are_refused_in_json(trello: Trello) -> None:
+def test_invalid_board_and_list_names_are_rejected_in_json(trello: Trello) -> None:
     board = trello.ask("POST", "/1/boards/", json={})
     card_list = trello.ask("POST", "/1/lists", json={"idBoard": trello.examples["board_id"], "name": ""})
 
-    assert (400, JSON, '{"message":"invalid value for name","error":"ERROR"}') == refused(board)
-    assert (400, JSON, '{"message":"invalid value for name","error":"BAD_REQUEST_ERROR"}') == refused(card_list)
+    assert (400, JSON, '{"message":"invalid value for name","error":"ERROR"}') == status_type_and_text(board)
+    assert (400, JSON, '{"message":"invalid value for name","error":"BAD_REQUEST_ERROR"}') == status_type_and_text(
+        card_list
+    )
 
 
-def test_lists_and_checklists_for_unknown_things_are_unauthorized(trello: Trello) -> None:
+def test_lists_and_checklists_for_unknown_parents_are_unauthorized(trello: Trello) -> None:
     card_list = trello.ask("POST", "/1/lists", json={"idBoard": UNKNOWN, "name": "x"})
     checklist = trello.ask("POST", "/1/checklists", json={"idCard": UNKNOWN, "name": "x"})
 
-    assert (401, TEXT, f"unauthorized board list requested {UNKNOWN}") == refused(card_list)
-    assert (401, TEXT, "unauthorized board requested") == refused(checklist)
+    assert (401, TEXT, f"unauthorized board list requested {UNKNOWN}") == status_type_and_text(card_list)
+    assert (401, TEXT, "unauthorized board requested") == status_type_and_text(checklist)
 
 
 @pytest.mark.parametrize("path", ["/1/nothing?a=b", "/1/boards/", "/2/cards", "/1/lists/?key=k&token=t"])
-def test_an_unknown_route_echoes_all_of_the_address(trello: Trello, path: str) -> None:
+def test_an_unknown_route_echoes_the_full_url(trello: Trello, path: str) -> None:
     answer = trello.ask("GET", path)
 
-    assert (404, TEXT, f"Cannot GET {path}") == refused(answer)
+    assert (404, TEXT, f"Cannot GET {path}") == status_type_and_text(answer)
 
 
 def test_an_unknown_method_or_field_is_an_unknown_route(trello: Trello) -> None:
@@ -130,8 +132,8 @@ def test_an_unknown_method_or_field_is_an_unknown_route(trello: Trello) -> None:
     patched = trello.ask("PATCH", path)
     put = trello.ask("PUT", f"{path}/shape", json={"value": "round"})
 
-    assert (404, TEXT, f"Cannot PATCH {path}") == refused(patched)
-    assert (404, TEXT, f"Cannot PUT {path}/shape") == refused(put)
+    assert (404, TEXT, f"Cannot PATCH {path}") == status_type_and_text(patched)
+    assert (404, TEXT, f"Cannot PUT {path}/shape") == status_type_and_text(put)
 
 
 def test_a_request_line_beyond_8_kilobytes_is_too_long(trello: Trello) -> None:
@@ -143,16 +145,16 @@ def test_a_request_line_beyond_8_kilobytes_is_too_long(trello: Trello) -> None:
     assert (414, 200) == (in_query.status_code, in_body.status_code)
 
 
-def test_json_without_its_content_type_is_not_read(trello: Trello) -> None:
+def test_json_without_its_content_type_is_ignored(trello: Trello) -> None:
     body = json.dumps({"idList": trello.examples["list_ids"][0], "name": "x"})
 
     answer = trello.ask("POST", "/1/cards", data=body, headers={"Content-Type": "text/plain"})
 
-    assert (400, TEXT, "invalid value for idList") == refused(answer)
+    assert (400, TEXT, "invalid value for idList") == status_type_and_text(answer)
 
 
 @pytest.mark.parametrize("body", ["{", '{"text": NaN}', "[" * 100_000])
-def test_broken_json_is_refused(trello: Trello, body: str) -> None:
+def test_malformed_json_is_rejected(trello: Trello, body: str) -> None:
     path = f"/1/cards/{trello.examples['card_id']}/actions/comments"
 
     answer = trello.ask("POST", path, data=body, headers={"Content-Type": "application/json"})
@@ -161,7 +163,7 @@ def test_broken_json_is_refused(trello: Trello, body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "refusal"),
+    ("method", "path", "body", "expected"),
     [
         ("POST", "/cards/{card}/attachments", {"name": "neither"}, (400, "must provide either url or file")),
         ("POST", "/cards/{card}/attachments", {"url": "ftp://a.test"}, (400, "invalid value for url")),
@@ -196,12 +198,12 @@ def test_broken_json_is_refused(trello: Trello, body: str) -> None:
         ("GET", "/search?query=x&modelTypes=trees", {}, (400, "invalid value for modelTypes")),
     ],
 )
-def test_what_cannot_be_is_refused_and_names_the_argument(
-    trello: Trello, method: str, path: str, body: dict[str, Any], refusal: tuple[int, str]
+def test_an_invalid_argument_is_rejected_by_name(
+    trello: Trello, method: str, path: str, body: dict[str, Any], expected: tuple[int, str]
 ) -> None:
     known = {"card": trello.examples["card_id"], "board": trello.examples["board_id"]}
     sent = json.loads(json.dumps(body).replace("{board}", known["board"]))
     answer = trello.ask(method, f"/1{path}".format(**known), json=sent)
 
-    assert refusal[0] == answer.status_code
-    assert refusal[1] in answer.text
+    assert expected[0] == answer.status_code
+    assert expected[1] in answer.text

@@ -1,13 +1,13 @@
-"""The boards stand-in, byte for byte where the vendor's bytes are known: faults, knobs and acts."""
+"""The boards emulator, byte for byte where the vendor's bytes are known: faults, knobs and user actions."""
 
 import re
 
 import pytest
 
-from sandbox.tests.boards.trello import TEXT, UNKNOWN, Trello, refused
+from sandbox.tests.boards.boards_client import TEXT, UNKNOWN, Trello, status_type_and_text
 
 
-def test_writes_are_accepted_with_202_when_the_knob_says_so(trello: Trello) -> None:
+def test_writes_respond_202_with_the_knob(trello: Trello) -> None:
     trello.steer("/boards/knobs", write_status=202)
 
     write = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "name": "x"})
@@ -16,21 +16,21 @@ def test_writes_are_accepted_with_202_when_the_knob_says_so(trello: Trello) -> N
     assert (202, 200) == (write.status_code, read.status_code)
 
 
-def test_the_text_for_a_dead_token_is_a_knob(trello: Trello) -> None:
+def test_the_text_for_a_revoked_token_is_a_knob(trello: Trello) -> None:
     trello.steer("/boards/knobs", invalid_token="invalid app token")
     trello.steer("/boards/revoke")
 
-    assert (401, TEXT, "invalid app token") == refused(trello.ask("GET", "/1/members/me"))
+    assert (401, TEXT, "invalid app token") == status_type_and_text(trello.ask("GET", "/1/members/me"))
 
 
-def test_a_colleague_acts_by_hand(trello: Trello) -> None:
+def test_user_actions_change_cards_and_lists(trello: Trello) -> None:
     source, target = trello.examples["list_ids"]
-    made = trello.steer("/boards/act", action="create_card", list_id=source, name="By hand", mood="good")
-    trello.steer("/boards/act", action="move_card", card_id=made["card_id"], list_id=target)
-    trello.steer("/boards/act", action="comment", card_id=made["card_id"], text="Mine")
+    created = trello.steer("/boards/act", action="create_card", list_id=source, name="By hand", mood="good")
+    trello.steer("/boards/act", action="move_card", card_id=created["card_id"], list_id=target)
+    trello.steer("/boards/act", action="comment", card_id=created["card_id"], text="Mine")
     trello.steer("/boards/act", action="archive_list", list_id=target)
 
-    log = trello.get(f"/cards/{made['card_id']}/actions", filter="all")
+    log = trello.get(f"/cards/{created['card_id']}/actions", filter="all")
 
     assert ["commentCard", "updateCard", "createCard"] == [action["type"] for action in log]
     assert {None} == {action["appCreator"] for action in log}
@@ -45,12 +45,12 @@ def test_a_colleague_acts_by_hand(trello: Trello) -> None:
         {"action": "comment", "card_id": "card_id", "text": "x"},
     ],
 )
-def test_a_bad_action_is_an_error(trello: Trello, action: dict[str, str]) -> None:
+def test_an_invalid_user_action_is_rejected(trello: Trello, action: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="no "):
         trello.emulator.perform(action)
 
 
-def test_credentials_and_examples_have_the_agreed_names(trello: Trello) -> None:
+def test_credentials_and_examples_have_the_expected_names(trello: Trello) -> None:
     agreed = {
         "board_id", "list_ids", "labels", "card_id", "other_board_list_id", "archived_list_id", "hidden_board_id",
     }  # fmt: skip
