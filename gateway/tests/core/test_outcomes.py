@@ -68,6 +68,11 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
             f"{CUT_OFF} a repeat with the same idempotency key finds out by itself.",
         ),
         ({"status": "interrupted"}, "bad", "The call was cut off before it ended. Nothing was changed."),
+        (
+            {"status": "error", "code": "delivery_failed"},
+            "bad",
+            "The webhook did not accept an event. It is sent again until it is accepted.",
+        ),
         ({"status": "error", "code": "events_missed"}, "bad", "It ended with events_missed."),
     ],
 )
