@@ -115,7 +115,7 @@ clean:  ## Remove all that was made here, but what serve keeps: .env and gateway
 .venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
 	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
-	@$(BIN)/python -m compileall -q $(PACKAGES)
+	@$(BIN)/python -m compileall -q $(PACKAGES:%=%/src)
 	@touch $@
 
 .venv/test: requirements/test.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python

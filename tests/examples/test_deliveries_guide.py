@@ -57,7 +57,7 @@ class Product:
         names: dict[str, Any] = {"print": lambda *words: self.printed.put(words)}
         os.environ["WEBHOOK_SECRET"] = secret
         exec(text.rpartition("\n\n\n")[0], names)
-        names["webhooks"] = SimpleNamespace(verify=self.verify, NotGenuine=webhooks.SignatureMismatch)
+        names["webhooks"] = SimpleNamespace(verify=self.verify, SignatureMismatch=webhooks.SignatureMismatch)
         names["Receiver"].log_message = lambda *_: None
         self.server.RequestHandlerClass = names["Receiver"]
 

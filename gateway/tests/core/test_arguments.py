@@ -8,7 +8,15 @@ import pytest
 from pydantic import Field
 from pydantic_core import to_json
 
-from connector_gateway.core.calls.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
+from connector_gateway.core.calls.arguments import (
+    KEY_IN_HEADER,
+    MAX_DEPTH,
+    MAX_QUERY,
+    MAX_VALUES,
+    Arguments,
+    Body,
+    decode,
+)
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
@@ -334,6 +342,13 @@ def test_an_unknown_parameter_is_rejected_with_the_allowed_names() -> None:
 
     assert "name" in violation["allowed"]
     assert "connection_id" in violation["allowed"]
+
+
+def test_a_key_in_a_body_that_has_no_parameter_for_it_belongs_in_the_header() -> None:
+    arguments = Arguments(path={}, body=Body(b'{"connection_id": "c", "token": {}, "idempotency_key": "k"}'))
+    (fault,) = faults(arguments.read, Sealed, keyed=True)
+
+    assert ("idempotency_key", KEY_IN_HEADER) == (fault["parameter"], fault["message"])
 
 
 def test_a_missing_parameter_is_named() -> None:

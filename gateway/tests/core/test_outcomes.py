@@ -72,6 +72,11 @@ def build_requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[
             f"{INTERRUPTED} or retry with the same idempotency key, which is safe.",
         ),
         ({"status": "interrupted"}, "bad", "The call was interrupted. Nothing was changed."),
+        (
+            {"status": "error", "code": "delivery_failed"},
+            "bad",
+            "The webhook did not accept an event. It is sent again until it is accepted.",
+        ),
         ({"status": "error", "code": "events_missed"}, "bad", "The call failed with events_missed."),
     ],
 )

@@ -153,8 +153,13 @@ async def test_a_long_connection_identifier_is_truncated(node: Node) -> None:
 async def test_a_run_of_another_workspace_is_not_found(node: Node) -> None:
     run = await node.record()
 
-    with pytest.raises(RunNotFound):
+    with pytest.raises(RunNotFound, match="in this workspace"):
         await node.runs.show(run.run_id, WorkspaceId("ws_other"))
+
+
+async def test_to_an_operator_a_run_that_is_not_found_is_in_no_workspace(node: Node) -> None:
+    with pytest.raises(RunNotFound, match=r"no run run_1\.$"):
+        await node.runs.show("run_1", None)
 
 
 async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None:

@@ -39,3 +39,9 @@ def test_markup_of_a_page_is_text() -> None:
 
 def test_a_link_to_a_page_that_is_not_served_is_text() -> None:
     assert "<p>See it and that.</p>" in render("# A\n\nSee [it](../decisions/1.md) and that.", "guide/a.md")
+
+
+def test_cells_of_a_table_are_named_after_their_columns() -> None:
+    rendered = render("# A\n\n| Name | `x` |\n|---|---|\n| a | b |\n| c | d |", "guide/a.md")
+
+    assert 2 == rendered.count('<td data-label="Name">') == rendered.count('<td data-label="x">')

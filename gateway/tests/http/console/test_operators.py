@@ -144,6 +144,15 @@ def test_the_trail_is_shown_by_what_it_is_about(operator: Browser, things: dict[
     assert ["operator", "create key", "127.0.0.1 http"] == [row[1], row[2], row[6]]
 
 
+def test_a_connection_in_the_trail_is_shown_by_its_name(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"name": "Wiki"})
+    page = operator.open("/console/audit", object_id=connection_id)
+    (link, *_) = page.html.select(f'td a[href="/console/connections/{connection_id}"]')
+
+    assert "Wiki" == link.text.strip()
+
+
 def test_a_time_that_is_none_is_told(operator: Browser) -> None:
     page = operator.open("/console/audit", since="yesterday")
 

@@ -382,6 +382,18 @@ def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gate
     assert (True, True) == ("Nothing was written" in page.html.text, ", dry run" in listed.html.text)
 
 
+def test_a_failed_delivery_says_so_and_leads_to_its_webhook(operator: Browser, gateway: Gateway) -> None:
+    webhook_id = "wh_" + 26 * "0"
+    run = Run("webhook", status="error", code="delivery_failed", details=[{"webhook_id": webhook_id}])
+    recording = gateway.app.runs.record(run, gateway.workspace_id, "notes", "deliver_events", connection_id=None)
+    gateway.run(recording.close())
+    page = operator.open(f"/console/runs/{run.run_id}")
+
+    assert "The webhook did not accept an event." in page.text
+    assert "Requests to the webhook" in page.text
+    assert 1 == len(page.html.select(f".notice a[href='/console/webhooks/{webhook_id}']"))
+
+
 def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: Gateway) -> None:
     refused = gateway.get("/notes/databases", limit=0).body["run_id"]
     run, connection = Run("watch", status="partial", code="events_missed"), gateway.connections["notes"]

@@ -20,6 +20,9 @@ from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
 P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
+KEY_IN_HEADER = "Unknown parameter here; send it as the header Idempotency-Key"
+"""The message for an idempotency key in the body of an operation that has no parameter for it."""
+
 MAX_DEPTH = 100
 MAX_VALUES = 10_000
 """Maximum values of a body, over all depths. It bounds the cost of reading one request."""
@@ -107,6 +110,9 @@ class Arguments(Struct):
         details: list[Detail] = []
         values = self._from_query(params, details) if self.body is None else self._from_body(self.body, details)
         self._normalise_key(values, details, keyed=keyed)
+        if keyed and IDEMPOTENCY_FIELD in values and IDEMPOTENCY_FIELD not in params.model_fields:
+            del values[IDEMPOTENCY_FIELD]
+            details.append({"parameter": IDEMPOTENCY_FIELD, "message": KEY_IN_HEADER})
         # Last, so that neither query nor body can override the path.
         values |= self.path
         if connection:

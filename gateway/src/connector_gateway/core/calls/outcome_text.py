@@ -16,6 +16,13 @@ Tone = Literal["good", "warn", "bad"]
 RESENT_AFTER = {None, 429, 500, 502, 503, 504, 529}
 """Statuses after which a request is resent. None stands for a missing response."""
 
+DELIVERY_CODES = {
+    "delivery_failed": "The webhook did not accept an event. It is sent again until it is accepted.",
+    "webhook_disabled": "The webhook did not accept an event, and was disabled. Events wait until it is enabled.",
+    "event_left_out": "The webhook accepts other events but not this one, which was left out.",
+}
+"""Explanations of the codes of deliveries, which have no error class."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -59,7 +66,7 @@ def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Ou
     """Explain a failed run, with the remedy for the surface of its call."""
     error = find_error_class(run["code"])
     if error is None:
-        return Outcome("bad", [f"The call failed with {run['code']}."])
+        return Outcome("bad", [DELIVERY_CODES.get(run["code"], f"The call failed with {run['code']}.")])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
     completed = [f"Done before the error: {', '.join(done)}."] if done else []
     summary = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")

@@ -207,8 +207,9 @@ class RunStore:
                 {"parameter": "run_id", "value": identifier},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
+            where = " in this workspace" if workspace_id else ""
             raise errors.RunNotFound(
-                f"There is no run {identifier} in this workspace.", {"parameter": "run_id", "value": identifier}
+                f"There is no run {identifier}{where}.", {"parameter": "run_id", "value": identifier}
             )
         return _public(row)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connector_gateway.http.console.request import ConsoleRequest, identifier_field
+from connector_gateway.http.pages.text import console_path
 from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
@@ -63,14 +64,14 @@ async def build_table(request: ConsoleRequest, resource: str, rows: Sequence[Any
 
 async def load_names(request: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
     """Return the names of the objects that *rows* refer to, by identifier."""
+    values = [value for field in fields for row in rows if (value := getattr(row, field.name, None))]
+    identifiers = {one for value in values for one in _to_list(value) if isinstance(one, str)}
     names: dict[str, str] = {}
-    for field in fields:
-        service: Any = getattr(request.management, field.resource or "", None)
-        if hasattr(service, "names"):
-            references = {value for row in rows if (value := getattr(row, field.name))}
-            names |= await service.names({one for value in references for one in _to_list(value)})
+    for resource in ("connections", "workspaces"):
+        own = {one for one in identifiers if console_path(one).startswith(f"/console/{resource}/")}
+        names |= await getattr(request.management, resource).names(own)
     return names
 
 
-def _to_list(value: Any) -> Sequence[str]:
-    return [value] if isinstance(value, str) else value
+def _to_list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]

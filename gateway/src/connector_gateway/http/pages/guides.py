@@ -74,6 +74,7 @@ def render(text: str, path: str, root: str = "") -> str:
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
             heading.attrSet("id", _slug(inline.content))
+    _label_cells(tokens)
     for token in tokens:
         token.children = list(_rewrite_links(token.children, path, root)) if token.children else token.children
     rendered: str = parser.renderer.render(tokens, parser.options, {})
@@ -82,6 +83,25 @@ def render(text: str, path: str, root: str = "") -> str:
 
 def _remove_comments(text: str) -> str:
     return "".join(part.partition("<!--")[0] for part in text.split("-->\n"))
+
+
+def _label_cells(tokens: Iterable["Token"]) -> None:
+    """Name each table cell after the heading of its column, for narrow windows where cells stand below each other."""
+    headings: list[str] = []
+    column = 0
+    previous = ""
+    for token in tokens:
+        if token.type == "table_open":
+            token.attrSet("class", "list")
+            headings = []
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "inline" and previous == "th_open":
+            headings.append(token.content.replace("`", ""))
+        elif token.type == "td_open":
+            token.attrSet("data-label", headings[column])
+            column += 1
+        previous = token.type
 
 
 def _slug(heading: str) -> str:

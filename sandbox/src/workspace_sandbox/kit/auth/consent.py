@@ -26,10 +26,14 @@ main {{ max-width: 32rem; margin: 0 auto; padding: 1rem; }}
 h1 {{ font-size: 1.4rem; line-height: 1.25; }}
 fieldset {{ border: 1px solid GrayText; border-radius: .5rem; margin: 1rem 0; min-width: 0; }}
 label {{ display: flex; gap: .6rem; padding: .3rem 0; }}
+input {{ flex: none; margin: .35rem 0 0; }}
 button {{ font: inherit; padding: .6rem 1.4rem; margin: .5rem .5rem 0 0; cursor: pointer; }}
-.account > input {{ float: left; margin: .75rem .6rem 0 0; }}
+button {{ border: 1px solid GrayText; border-radius: .4rem; background: Canvas; color: CanvasText; }}
+button[value=allow] {{ background: #1b5fb3; border-color: #1b5fb3; color: #fff; }}
+.account {{ display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 .6rem; }}
+.account > input {{ margin-top: .65rem; align-self: start; }}
+.account > fieldset {{ grid-column: 1 / -1; margin-top: .3rem; }}
 .account > input:not(:checked) ~ fieldset {{ display: none; }}
-.account > label {{ display: block; }}
 </style></head>
 <body><main><p>{vendor}</p><h1>{title}</h1>
 {body}
