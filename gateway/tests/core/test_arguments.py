@@ -346,9 +346,9 @@ def test_an_unknown_parameter_is_rejected_with_the_allowed_names() -> None:
 
 def test_a_key_in_a_body_that_has_no_parameter_for_it_belongs_in_the_header() -> None:
     arguments = Arguments(path={}, body=Body(b'{"connection_id": "c", "token": {}, "idempotency_key": "k"}'))
-    (fault,) = faults(arguments.read, Sealed, keyed=True)
+    (violation,) = collect_violations(arguments.read, ParamsWithSecret, keyed=True)
 
-    assert ("idempotency_key", KEY_IN_HEADER) == (fault["parameter"], fault["message"])
+    assert ("idempotency_key", KEY_IN_HEADER) == (violation["parameter"], violation["message"])
 
 
 def test_a_missing_parameter_is_named() -> None:
