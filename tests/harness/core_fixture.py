@@ -147,6 +147,8 @@ class ShelfClient:
             raise
 
     async def label(self, thing_id: str, label: str) -> None:
+        if self._upstream.before_write is not None:
+            await self._upstream.before_write()
         self._upstream.written_at = self._upstream.service.clock.now()
         self.shelf.label(thing_id, label)
 

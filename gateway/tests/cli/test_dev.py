@@ -449,7 +449,7 @@ def test_a_misspelt_setting_is_reported(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
 
     sentence = failed_start(tmp_path, *free_ports(), "--quiet")
-    assert "Error: GATEWAY_NOTES_BUDGETS is no setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
+    assert "Error: GATEWAY_NOTES_BUDGETS is not a setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
 
 
 def begun(data: Path, port: int, *options: str) -> subprocess.Popen[str]:

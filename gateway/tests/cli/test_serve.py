@@ -121,7 +121,7 @@ def test_an_unusable_database_path_is_named(tmp_path: Path, path: Callable[[Path
     database = path(tmp_path)
     ended = serve(f"sqlite:///{database}")
 
-    sentence = f"Error: {output.format(database)}; put it right, or set GATEWAY_DATABASE_URL to another file."
+    sentence = f"Error: {output.format(database)}; correct that, or set GATEWAY_DATABASE_URL to another file."
     assert (3, "", [sentence]) == (ended.returncode, ended.stdout, ended.stderr.splitlines())
 
 

@@ -174,6 +174,32 @@ async def test_while_one_account_is_not_known_a_later_change_in_any_account_coun
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
+@requirement("writes-6")
+async def test_a_change_during_the_wait_for_a_reservation_counts_as_later(
+    stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_log = stage.app._change_log
+    find_later, checks = change_log.find_later, 0
+
+    async def check_then_change(*arguments: Any) -> Any:
+        nonlocal checks
+        checks += 1
+        later = await find_later(*arguments)
+        if checks == 1:
+            await elsewhere.put("second", operation=label_thing)
+        return later
+
+    await drop_request(stage, "first", operation=label_thing)
+    clock.at += SETTLE_SECONDS
+    monkeypatch.setattr(change_log, "find_later", check_then_change)
+    error = await catch_error(stage, "first", operation=label_thing)
+
+    assert isinstance(error, OutcomeUnknown)
+    assert error.details is not None
+    assert error.details[0]["changed_since"]
+    assert {"thing 1": "second"} == stage.shelf.labels
+
+
 @requirement("writes-7")
 async def test_a_later_change_in_another_account_does_not_keep_one_in_doubt_from_being_sent_again(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock

@@ -232,6 +232,9 @@ class WriteAttempt:
         self._pending_changes: list[Put] = []
         """Statements that record acknowledged changes, to be executed with the next commit."""
 
+        self._changed_since: OutcomeUnknown | None = None
+        """The error of a change that was not sent again, because another call has changed the object."""
+
         self._deletable_rows: list[str] = []
         """Owner rows of objects that were certainly not created, to be deleted with the next commit."""
 
@@ -290,7 +293,8 @@ class WriteAttempt:
             self._journal.check_last(entry.refusal)
         if entry.learned is None and not entry.restored:
             await self._distrust_after_restore(step, entry)
-        if entry.in_doubt:
+        resending = entry.in_doubt
+        if resending:
             entry.learned = await self._protocol.evidence.resolve(self.work, step, entry)
             if entry.learned is None:
                 await self._check_unchanged(step, entry)
@@ -301,6 +305,9 @@ class WriteAttempt:
                 self._record_change(step, entry)
         if entry.learned is None:
             await self._record_intent(step, entry)
+            if resending:
+                # The request may have to wait for its reservation, and another call may change the object meanwhile.
+                self.work.upstream.before_write = partial(self._check_unchanged, step, entry)
             entry.learned = await self._send(step, entry)
             self._record_change(step, entry)
             if step.object_kind:
@@ -376,11 +383,12 @@ class WriteAttempt:
         )
         if later is not None:
             details = {} if later.run_id is None else {"run_id": later.run_id}
-            raise OutcomeUnknown(
+            self._changed_since = OutcomeUnknown(
                 "Another call has changed the object since. The outcome of this change is unknown; it was not resent.",
                 {"changed_since": True, **details},
                 remedy=CHECK_OBJECT_FIRST,
             )
+            raise self._changed_since
 
     def _normalize(self, intent: StepInput) -> StepInput:
         """Return *intent* as a later attempt would read it from the journal, or unchanged if there is no claim."""
@@ -586,6 +594,8 @@ class WriteAttempt:
         try:
             return await step.send(self.work.ctx, entry.value, entry.mark)
         except GatewayError as error:
+            if error is self._changed_since:
+                raise
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
             reason = self._settle_or_release(entry, error.doubt)
@@ -604,6 +614,8 @@ class WriteAttempt:
         except BaseException:
             self._settle_or_release(entry)
             raise
+        finally:
+            self.work.upstream.before_write = None
         return await self._search_in_doubt(step, entry, in_doubt_error)
 
     async def _search_in_doubt(

@@ -248,6 +248,9 @@ class UpstreamClient(Struct):
     before_request: Callable[[], Awaitable[None]] | None = None
     """Awaited before the first request is sent, if set. See ``StepRunner.before_first_request``."""
 
+    before_write: Callable[[], Awaitable[None]] | None = None
+    """Awaited before each request that writes leaves, once it has waited for its reservation."""
+
     _has_response: bool = False
     """Whether a request has received a response."""
 
@@ -444,7 +447,9 @@ class UpstreamClient(Struct):
         """
         third_party, before, was_sent = self.service, (self.written_at, self.write_response), True
         if request.writes:
-            # Checked after the wait, because the process may have been declared dead in the meantime.
+            # Checked after the wait, because the object may have changed, or the process been declared dead, meanwhile.
+            if self.before_write is not None:
+                await self.before_write()
             self.fence()
             self.written_at, self.write_response = third_party.time(), None
         sent_at, sent = third_party.clock.now(), time.perf_counter()
