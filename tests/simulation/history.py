@@ -483,18 +483,20 @@ class SimulationRun:
         for write in sorted(self.story.writes, key=lambda write: write.at):
             if write.key:
                 firsts.setdefault((write.key, write.content), write)
-        pending = list(firsts.values())
+        await self._repeat_until_final(list(firsts.values()))
+        for task in self.tasks:
+            if not task.done():
+                await asyncio.wait([task], timeout=BOUND_SECONDS)
+            if task.done():
+                task.result()
+
+    async def _repeat_until_final(self, pending: Sequence[Write]) -> None:
         deadline = asyncio.get_running_loop().time() + BOUND_SECONDS
         while pending and asyncio.get_running_loop().time() < deadline:
             waits = await asyncio.gather(*(self._once_more(write) for write in pending))
             pending = [write for write, wait in zip(pending, waits, strict=True) if wait is not None]
             if pending:
                 await self._pass(min(wait for wait in waits if wait is not None))
-        for task in self.tasks:
-            if not task.done():
-                await asyncio.wait([task], timeout=BOUND_SECONDS)
-            if task.done():
-                task.result()
 
     async def _once_more(self, write: Write) -> float | None:
         """Repeat once; None if the answer is final, otherwise how long to wait."""
@@ -540,8 +542,8 @@ class SimulationRun:
 
     async def _look(self) -> None:
         """Ask for the history and the feeds, and once more for every result."""
-        for key in {write.key: write for write in self.story.writes if write.key}.values():
-            await self._once_more(key)
+        for write in {write.key: write for write in self.story.writes if write.key}.values():
+            await self._repeat_until_final([write])
         process = self.history.processes[0]
         for call in self.history.calls:
             headers = {"authorization": f"Bearer {self.installation.ways[call.write.way].key}"}

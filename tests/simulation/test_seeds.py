@@ -28,6 +28,8 @@ BROKE = {
     1901861: "a call without a key and the repeat of one with a key filled one checklist together",
     9004698: "a move in doubt while the backup was made, and another's after it",
     10008615: "a change in doubt through an unknown account, and a later one through another account",
+    40014745: "the events of a removed connection were expected",
+    40023392: "the last repeat was rate limited, and not repeated",
     40026112: "a change in doubt waited for its reservation while a later one was acknowledged",
 }
 
