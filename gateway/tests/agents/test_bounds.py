@@ -360,7 +360,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
         second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
 
     assert ("ok", "ok") == (outcome(first), outcome(second))
-    assert ["Notes: list databases: begun."] * 2 == told.messages
+    assert ["Notes: list databases: started."] * 2 == told.messages
 
 
 @requirement("mcp-2", "mcp-15")
@@ -418,7 +418,7 @@ def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
 @requirement("mcp-12")
 @pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
 def test_a_result_that_cannot_be_made_small_is_refused(data: bytes) -> None:
-    with pytest.raises(ResultTooLarge, match="131,072 at most"):
+    with pytest.raises(ResultTooLarge, match="at most 131,072"):
         results.success_result(envelope(data), READS)
 
 
@@ -467,7 +467,7 @@ async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> Non
             await client.call_tool("nothing", {})
 
     assert "invalid_parameters" == outcome(result)
-    assert ["Notes: list databases: begun."] == told.messages
+    assert ["Notes: list databases: started."] == told.messages
 
 
 @asynccontextmanager
@@ -501,4 +501,4 @@ async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> 
             later = await link.send(wanted, ListToolsResult)
 
     assert len(NOTES.operations) == len(first.tools) == len(later.tools)
-    assert [True, True] == ["does not answer" in told and "idempotency_key" in told for told in away]
+    assert [True, True] == ["does not respond" in told and "idempotency_key" in told for told in away]

@@ -44,11 +44,11 @@ def signed_in(opened: Window) -> Iterator[Window]:
 
 
 async def invite(opened: Window, six: Gateway, name: str) -> None:
-    """Make a connect link in the console, and open it."""
+    """Create a connect link in the console, and open it."""
     page = opened.page
     await opened.open(f"/console/connections/new?connector={name}")
     await page.get_by_label("Name").first.fill(f"Account of {name}")
-    await page.get_by_role("button", name="Make a connect link").click()
+    await page.get_by_role("button", name="Create a connect link").click()
     await page.get_by_role("link", name="Open it here").click()
 
 
@@ -85,7 +85,9 @@ async def test_who_does_not_allow_it_is_told_tries_again_and_is_connected(
     await signed_in.open(f"/console/connections/{made['connection_id']}")
     await page.get_by_role("button", name="Test").click()
 
-    await expect(page.get_by_role("status").first).to_contain_text(f"{titled(name)} accepts it, as the account of")
+    await expect(page.get_by_role("status").first).to_contain_text(
+        f"{titled(name)} accepts the credentials of the account"
+    )
     assert [] == [*asking, *there, *refused, *ended]
     assert ("pending", "active") == (pending["status"], made["status"])
     assert pending["connection_id"] == made["connection_id"]
@@ -100,7 +102,7 @@ async def test_who_leaves_a_part_out_is_told_what_is_missing(signed_in: Window, 
     await page.get_by_role("button", name="Allow").click()
 
     await expect(page.get_by_role("heading", level=1)).to_have_text("Not everything was allowed")
-    await expect(page.get_by_role("alert")).to_contain_text("What is missing:")
+    await expect(page.get_by_role("alert")).to_contain_text("Missing:")
     assert [] == await signed_in.flaws()
     assert "pending" == newest(six, name)["status"]
 

@@ -119,7 +119,7 @@ async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house:
         await expect(opened.page.locator("input:focus")).to_be_editable()
         await keyboard.type("wrong")
         await keyboard.press("Enter")
-        await expect(opened.page.get_by_role("alert")).to_contain_text("not the operator token")
+        await expect(opened.page.get_by_role("alert")).to_contain_text("not an operator token")
         await expect(opened.page.locator("input:focus")).to_be_editable()
         await keyboard.type(OPERATOR)
         await keyboard.press("Enter")
@@ -164,7 +164,7 @@ async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(opera
 
     await expect(page.locator("tbody tr")).to_have_count(before + 1)
     assert "A" == await page.evaluate("document.activeElement.tagName")
-    await expect(page.locator("#live-state")).to_have_text("This page keeps itself up to date.")
+    await expect(page.locator("#live-state")).to_have_text("Updates automatically")
 
 
 async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> None:
@@ -196,7 +196,7 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
     async with window(browser, house.base_url, scripts=False) as opened:
         page = opened.page
         await opened.sign_in()
-        await expect(page.locator("#live-state")).to_have_text("Reload the page to see what is new.")
+        await expect(page.locator("#live-state")).to_have_text("Reload the page for current data.")
         await page.get_by_role("link", name="Workspaces", exact=True).click()
         await page.get_by_role("link", name="Create workspace").click()
         await page.get_by_label("Name").fill("Without scripts")
@@ -217,7 +217,7 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
 
 async def test_a_run_is_drawn_along_its_time(operator: Window, places: dict[str, str]) -> None:
     await operator.open(f"/console/runs/{places['run']}")
-    bars = operator.page.get_by_role("img", name="waited from")
+    bars = operator.page.get_by_role("img", name="queued at")
     boxes = [await bar.bounding_box() for bar in await bars.all()]
 
     assert len(boxes) >= 2

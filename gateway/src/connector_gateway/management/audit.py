@@ -77,7 +77,7 @@ class AuditEntry(Result):
 
 @RESOURCE.route("GET /v1/audit", "list")
 async def list_audit(request: ManagementRequest, params: ListAudit) -> Page[AuditEntry]:
-    """List administrative acts, newest first, those included that were rejected."""
+    """List administrative acts, newest first, including rejected ones."""
     rows, more = await request.management.audit.page(
         before=_sequence(request.before),
         limit=params.limit,
@@ -94,5 +94,5 @@ def _sequence(before: str | None) -> int | None:
     if before is None:
         return None
     if not (before.isdecimal() and before.isascii() and len(before) < 19):
-        raise InvalidCursor("No page of the audit trail starts there.", {"parameter": "cursor", "value": before})
+        raise InvalidCursor("The cursor is not valid for the audit trail.", {"parameter": "cursor", "value": before})
     return int(before)

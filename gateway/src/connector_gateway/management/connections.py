@@ -47,7 +47,7 @@ class CreateConnection(Params):
     """Checks with the vendor first whose the credentials are."""
 
     return_url: str | None = None
-    """Where the user is redirected afterwards: one of the workspace's ``return_urls``, which may have its own query."""
+    """The URL for the final redirect: one of the workspace's ``return_urls``, which may have its own query."""
 
 
 class ListConnections(ListParams):
@@ -61,7 +61,7 @@ class ListConnections(ListParams):
 
 
 class NameConnection(Params):
-    """The connection that is meant."""
+    """The selected connection."""
 
     connection_id: Identifier
 
@@ -91,18 +91,18 @@ class Reconnect(Params):
 
     connection_id: Identifier
     return_url: str | None = None
-    """Where the user is redirected afterwards: one of the workspace's ``return_urls``, which may have its own query."""
+    """The URL for the final redirect: one of the workspace's ``return_urls``, which may have its own query."""
 
     allow_other_account: bool = False
     """Accepts another account than before."""
 
 
 class Progress(Result):
-    """How much of a connection has been read for the first time."""
+    """Progress of the first read of a connection."""
 
     done: int
     total: int
-    """The databases or channels that there are."""
+    """Total number of databases or channels."""
 
 
 class Rejection(Result):
@@ -137,7 +137,7 @@ class ConnectionRecord(Result):
     """Time from which all changes become events; null until everything was read for the first time."""
 
     watching_progress: Progress | None
-    """How much has been read until then; null before that is known, and afterwards."""
+    """Progress of that first read; null before it is known, and after it has ended."""
 
     deliveries_rejected: Rejection | None
     """The last delivery for this connection, if its signature was not valid; null once one is accepted again."""
@@ -157,7 +157,7 @@ class CreatedConnection(ConnectionRecord):
     """A new connection."""
 
     connect_url: str | None
-    """Where its user connects an account, if no credentials were given; ``expires_at`` is then that of this link."""
+    """The link at which the user connects an account, if no credentials were sent; ``expires_at`` is its expiry."""
 
 
 class ConnectLinkRecord(Result):

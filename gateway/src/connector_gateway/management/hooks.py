@@ -11,7 +11,7 @@ RESOURCE = Resource("hooks", columns=("connector", "received_at"))
 
 
 class NameHook(Params):
-    """The connector whose deliveries are meant."""
+    """The connector of the deliveries."""
 
     connector: Identifier
 
@@ -21,7 +21,7 @@ class HookWindow(Result):
 
     connector: str
     url: str
-    """The URL to subscribe in the vendor's settings. Deliveries are sent to it as well, also later."""
+    """The URL to subscribe in the vendor's settings. Deliveries are sent to the same URL, also later."""
 
     closes_at: UtcDatetime
 

@@ -32,7 +32,7 @@ Mentions = Literal["allow", "neutralise"]
 OperationPattern = Annotated[
     str,
     Field(min_length=1, max_length=100),
-    TextPattern(r"^[a-z0-9_*]+$", "Should consist of small letters, digits, underscores and asterisks"),
+    TextPattern(r"^[a-z0-9_*]+$", "Should consist of lowercase letters, digits, underscores and asterisks"),
 ]
 """The name of an operation after that of its connector; an asterisk matches any characters."""
 
@@ -47,7 +47,7 @@ class CreateKey(Params):
     """``read`` allows only reads, ``read_write`` also writes."""
 
     name: Name = ""
-    """What the key is for."""
+    """The purpose of the key."""
 
     expires_at: UtcDatetime | None = None
     """ISO 8601 date and time at which the key expires; never by default."""

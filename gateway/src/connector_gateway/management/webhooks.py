@@ -25,10 +25,10 @@ class CreateWebhook(Params):
 
     workspace_id: Identifier
     url: WebhookUrl
-    """Where events are delivered to: https, and public unless the installation allows other addresses."""
+    """The URL that receives events: https, and public unless the installation allows other addresses."""
 
     name: Name = ""
-    """What the webhook is for."""
+    """The purpose of the webhook."""
 
     connection_id: Identifier | None = None
     """Delivers only events of this connection; by default those of all connections of the workspace."""
@@ -45,7 +45,7 @@ class ListWebhooks(ListParams):
 
 
 class NameWebhook(Params):
-    """The webhook that is meant."""
+    """The selected webhook."""
 
     webhook_id: Identifier
 
@@ -55,10 +55,10 @@ class ChangeWebhook(Params):
 
     webhook_id: Identifier
     name: Name | None = None
-    """What the webhook is for."""
+    """The purpose of the webhook."""
 
     url: WebhookUrl | None = None
-    """Where events are delivered to from now on."""
+    """The URL that receives events from now on."""
 
     status: Literal["active", "disabled"] | None = None
     """``disabled`` stops deliveries; ``active`` continues immediately from where they stopped."""

@@ -73,10 +73,10 @@ class McpEndpoint:
         on_loopback = _is_loopback((context.scope.get("server") or ("",))[0])
         origin, host = context.header(b"origin"), _parse_host(f"//{context.header(b'host') or ''}")
         if origin is not None and not self._is_own(origin) and not (on_loopback and _is_loopback(_parse_host(origin))):
-            raise OriginNotAllowed(f"Pages of {truncate(origin)} may not ask here.")
+            raise OriginNotAllowed(f"Pages of {truncate(origin)} are not allowed to send requests.")
         # Host names are checked on loopback only, where DNS rebinding is possible. Elsewhere the network decides.
         if on_loopback and not _is_loopback(host) and host != self._base.hostname:
-            raise OriginNotAllowed(f"This service is not called {truncate(host)}.")
+            raise OriginNotAllowed(f"The host {truncate(host)} does not belong to this service.")
 
     def _is_own(self, origin: str) -> bool:
         return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()

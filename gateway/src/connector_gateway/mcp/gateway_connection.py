@@ -17,8 +17,8 @@ TIMEOUT = httpx2.Timeout(30.0, read=600.0)
 """Timeouts in seconds. Calls that wait for a rate limit take longer than other requests."""
 
 WHEN_AWAY = """\
-What to do: Call again in some seconds. A write may have been done: repeat it with the same idempotency_key, \
-or look whether it was."""
+What to do: Call again in a few seconds. A write might have taken effect: repeat it with the same \
+idempotency_key, or check first."""
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ class GatewayConnection:
 
     def _unavailable_error(self, error: BaseException | None) -> MCPError:
         why = f" ({str(innermost(error)).rstrip('.')})" if error else ""
-        return MCPError(INTERNAL_ERROR, f"The gateway at {self._base_url} does not answer{why}.\n{WHEN_AWAY}")
+        return MCPError(INTERNAL_ERROR, f"The gateway at {self._base_url} does not respond{why}.\n{WHEN_AWAY}")
 
 
 def innermost(error: BaseException) -> BaseException:

@@ -32,7 +32,7 @@ class Message(BaseModel):
 def validate_message(value: Any) -> None:
     """Raise ``InvalidMessage`` with all violations, unless *value* is a valid message."""
     if not isinstance(value, dict):
-        raise InvalidMessage("A message should be a JSON object; lists of messages are not taken.")
+        raise InvalidMessage("A message should be a JSON object; batches are not accepted.")
     if "method" not in value and any(name in value for name in RESPONSE_FIELDS):
         return
     try:
@@ -40,4 +40,4 @@ def validate_message(value: Any) -> None:
     except ValidationError as error:
         violations = validation_details(error)
         names = ", ".join(str(one["parameter"]) for one in violations)
-        raise InvalidMessage(f"This is no message of JSON-RPC 2.0: see {names}.", *violations) from error
+        raise InvalidMessage(f"The message is not valid JSON-RPC 2.0: see {names}.", *violations) from error

@@ -32,21 +32,21 @@ TEMPLATES = (
         uri_template="gateway://connections{?cursor}",
         name="connections",
         title="Connections",
-        description="The connections that can be acted through, a hundred at a time.",
+        description="The available connections, up to 100 per page.",
         mime_type=JSON,
     ),
     ResourceTemplate(
         uri_template="gateway://connections/{connection_id}/events{?cursor}",
         name="events",
         title="Events of a connection",
-        description="Changes that were observed, the oldest first; next_cursor is the cursor of the next page.",
+        description="Observed changes, oldest first; next_cursor is the cursor of the next page.",
         mime_type=JSON,
     ),
     ResourceTemplate(
         uri_template="gateway://runs/{run_id}",
         name="run",
         title="A run",
-        description="How a call ended, and every request it made; its run_id is in every result and error.",
+        description="The outcome of a call and its vendor requests; every result and error contains its run_id.",
         mime_type=JSON,
     ),
 )
@@ -56,7 +56,7 @@ CONNECTIONS_RESOURCE = Resource(
     uri=CONNECTIONS,
     name="connections",
     title="Connections",
-    description="The connections that can be acted through, with their connection_id; next_cursor is that of the next.",
+    description="The available connections with their connection_id; next_cursor is the cursor of the next page.",
     mime_type=JSON,
 )
 """The list of connections, which is a resource itself."""

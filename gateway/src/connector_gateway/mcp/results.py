@@ -88,7 +88,7 @@ def _truncate(value: Any, limit: int) -> Any:
 
 
 def _too_large(size: int) -> ResultTooLarge:
-    return ResultTooLarge(f"The result has {size:,} bytes, and a tool gives {MAX_BYTES:,} at most.")
+    return ResultTooLarge(f"The result has {size:,} bytes, and tools return at most {MAX_BYTES:,}.")
 
 
 def error_text(body: Mapping[str, Any]) -> str:

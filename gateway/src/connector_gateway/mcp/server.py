@@ -60,11 +60,11 @@ PROGRESS_SECONDS = 2.0
 """Seconds between two progress notifications."""
 
 INSTRUCTIONS = """\
-Acts in the workspace applications that the user has connected.
-Leave out connection_id unless you are told that there are several connections.
-An error says what to do; where it names a link to connect again, give that link to the user; otherwise say whom to ask.
+Works in the workspace applications that the user has connected.
+Omit connection_id unless an error reports several connections.
+Follow the remedy of an error. If it contains a link to connect again, give it to the user; otherwise name whom to ask.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
-With dry_run a write tells what it would do, and does nothing.
+With dry_run a write returns what it would do, and changes nothing.
 """
 
 
@@ -255,10 +255,10 @@ class McpRequest:
 
 def _progress(tool: Tool, elapsed: float, sent: int) -> str:
     if elapsed < PROGRESS_SECONDS:
-        return f"{tool.declaration.title}: begun."
+        return f"{tool.declaration.title}: started."
     return (
-        f"{tool.declaration.title}: {elapsed:.0f} seconds, {sent} requests answered by {tool.connector.vendor}; "
-        "waiting for the next, or for a turn within what the application allows."
+        f"{tool.declaration.title}: {elapsed:.0f} seconds, {sent} requests completed by {tool.connector.vendor}; "
+        "waiting for the next response or for the rate limit."
     )
 
 

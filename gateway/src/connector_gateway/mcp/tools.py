@@ -21,18 +21,18 @@ KEY_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": MAX_KEY_CHARACTERS,
-    "description": "Any text of your own. Repeating the call with it within 24 hours returns the first result, "
-    "and does nothing again. Use a new one for every thing you want done.",
+    "description": "Any text. Repeating the call with it within 24 hours returns the first result, "
+    "without performing it again. Use a new one for each new write.",
 }
 DRY_RUN_SCHEMA: Schema = {
     "type": "boolean",
-    "description": "True to write nothing, and be told in `dry_run` what would be sent, how values would be cast, "
-    "and what would be refused.",
+    "description": "True to write nothing: `dry_run` returns the requests that would be sent, the casts of values, "
+    "and the errors.",
 }
-WOULD_BE_SCHEMA: Schema = {"type": "object", "description": "In place of `data` where `dry_run` was asked for."}
+WOULD_BE_SCHEMA: Schema = {"type": "object", "description": "Replaces `data` if `dry_run` was requested."}
 ERROR_SCHEMA: Schema = {
     "type": "object",
-    "description": "In place of `data` where the call was refused or failed.",
+    "description": "Replaces `data` if the call was rejected or failed.",
     "properties": {
         "code": {"type": "string"},
         "message": {"type": "string"},
@@ -103,7 +103,7 @@ def _input_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
     connection: Schema = {
         "type": "string",
         "minLength": 1,
-        "description": f"The connection to act through; needed only if there are several of {connector.name}.",
+        "description": f"The connection to use; required only if there are several of {connector.name}.",
     }
     fields = {CONNECTION: connection} | schema.get("properties", {})
     if operation.scope == "write":
@@ -126,8 +126,8 @@ def _output_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
         "status": {"type": "string", "enum": ["ok", "partial"]},
         "data": {"type": "array", "items": item} if is_list else item,
         "warnings": {"type": "array", "items": {"type": "string"}},
-        "replayed": {"type": "boolean", "description": "True where the result of an earlier call is given again."},
-        "shortened": {"type": "boolean", "description": "True where long texts were cut."},
+        "replayed": {"type": "boolean", "description": "True if the result of an earlier call is returned again."},
+        "shortened": {"type": "boolean", "description": "True if long texts were truncated."},
         "error": ERROR_SCHEMA,
         "retry_after": {"type": "integer", "description": "Seconds to wait before a repeat."},
     }

@@ -11,7 +11,7 @@ from harness.html_browser import Browser, HtmlPage
 def invited(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
     """The page after the form for a connect link was sent off."""
     page = operator.open("/console/connections/new", connector="notes", workspace_id=gateway.workspace_id)
-    return operator.submit(page, "Make a connect link", **({"name": "Nora's"} | fields))
+    return operator.submit(page, "Create a connect link", **({"name": "Nora's"} | fields))
 
 
 def test_a_connect_link_is_shown_with_its_end(operator: Browser, gateway: Gateway) -> None:
@@ -68,7 +68,7 @@ def test_the_application_is_asked_and_what_it_says_is_shown(operator: Browser, g
     facts = operator.open(f"/console/connections/{connection_id}")
     account = gateway.operator("GET", f"/v1/connections/{connection_id}").data["account_name"]
 
-    assert f"Notion accepts it, as the account of {account} ." in page.one("[role=status].notice").get_text(
+    assert f"Notion accepts the credentials of the account {account} ." in page.one("[role=status].notice").get_text(
         " ", strip=True
     )
     assert account in facts.one("#facts").get_text(" ", strip=True)
@@ -83,7 +83,7 @@ def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operato
     asked = operator.open(page.link("Connect again"))
     link = operator.submit(asked, "Connect again", allow_other_account="true")
 
-    assert "Notion does not accept it." in page.text
+    assert "Notion rejects the credentials." in page.text
     assert "revoked" in page.one("h1 .mark").text
     assert "active" in after.one("h1 .mark").text
     assert "Connect link" == link.heading

@@ -96,7 +96,10 @@ def test_a_name_that_does_not_fit_is_told_beside_what_was_given(operator: Browse
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name, plan="paid")
     field = page.one("#f-name")
 
-    assert (422, "Not accepted: Name. Correct what is marked, then send the form again.") == (page.status, page.alert)
+    assert (422, "Not accepted: Name. Correct the marked fields, then send the form again.") == (
+        page.status,
+        page.alert,
+    )
     assert ("true", True) == (field["aria-invalid"], told in page.one("#f-name-error").text)
     assert ["f-name-hint", "f-name-error"] == str(field["aria-describedby"]).split()
     assert "paid" == page.one("#f-plan option[selected]").text
@@ -108,7 +111,7 @@ def test_a_workspace_is_found_by_a_part_of_its_name(operator: Browser) -> None:
     none = operator.open("/console/workspaces", search="no such name")
 
     assert {"Needle & Thread"} == {row[0] for row in found.rows()}
-    assert "Nothing fits." in none.text
+    assert "No matches." in none.text
 
 
 def test_workspaces_come_page_by_page_also_where_they_are_searched(operator: Browser, gateway: Gateway) -> None:
@@ -137,8 +140,8 @@ def test_a_workspace_shows_its_keys_and_connections(operator: Browser, gateway: 
 def test_a_workspace_that_does_not_exist_is_told_with_its_code(operator: Browser) -> None:
     page = operator.open("/console/workspaces/ws_x")
 
-    assert (404, "This did not work") == (page.status, page.heading)
-    assert page.link("What workspace_not_found means").endswith("/docs/errors/workspace_not_found")
+    assert (404, "Request failed") == (page.status, page.heading)
+    assert page.link("About workspace_not_found").endswith("/docs/errors/workspace_not_found")
 
 
 # Keys
@@ -219,7 +222,7 @@ def test_a_key_that_cannot_be_made_is_not_and_its_field_is_marked(
 def test_what_does_not_exist_is_404(operator: Browser, path: str) -> None:
     page = operator.open(f"/console{path}")
 
-    assert (404, "This did not work") == (page.status, page.heading)
+    assert (404, "Request failed") == (page.status, page.heading)
 
 
 # Connections and what was observed
@@ -325,7 +328,7 @@ def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
 
     chosen = [one.text for one in page.html.select("option[selected]")]
     assert ["ws_x", "Notion", "partial"] == chosen
-    assert "Nothing fits." in page.text
+    assert "No matches." in page.text
 
 
 @pytest.mark.parametrize(("name", "value"), [("status", "no-such-status"), ("status", "OK"), ("operation", "nope")])
@@ -368,7 +371,7 @@ def test_a_run_shows_its_requests_along_its_time(operator: Browser, gateway: Gat
         row[0] for row in page.rows(".timeline")
     ]
     assert ["200"] * len(bars) == [row[1] for row in page.rows(".timeline")]
-    assert all(str(bar["aria-label"]).startswith("waited from ") for bar in bars)
+    assert all(str(bar["aria-label"]).startswith("queued at ") for bar in bars)
     assert [True] * len(bars) == [
         float(str(one["x"])) + float(str(one["width"])) <= 1000 for bar in bars for one in bar.select("rect.sent")
     ]
@@ -435,7 +438,7 @@ def test_an_error_is_told_with_what_it_was_about_and_what_to_do(operator: Browse
     told = " ".join(page.one(".notice.bad").get_text(" ").split())
 
     assert "One or more parameters are missing, unknown or not of the expected form. parameter limit" in told
-    assert "What the caller can do: Correct the parameters listed in details." in told
+    assert "For the caller: Correct the parameters listed in details." in told
     assert "http, with the key Shop" in page.text
 
 
@@ -470,7 +473,7 @@ def test_a_budget_shows_what_is_used_and_left(operator: Browser, gateway: Gatewa
 
     assert "notes: integration" == card.select("h3")[0].text
     assert re.fullmatch(r"\d+ used, \d+ left", charts[0])
-    assert re.fullmatch(r"The last 5 minutes: \d+ sent, at most \d+ waited at once", charts[1])
+    assert re.fullmatch(r"The last 5 minutes: \d+ sent, at most \d+ queued", charts[1])
     assert gateway.connections["notes"] in card.text
 
 
@@ -523,5 +526,5 @@ def test_storage_that_is_away_is_a_page_that_says_so(
     monkeypatch.setattr(gateway.app.database, "_seconds", 0.0)
     page = operator.open("/console")
 
-    assert (503, "This did not work") == (page.status, page.heading)
-    assert page.link("What storage_unavailable means").endswith("/docs/errors/storage_unavailable")
+    assert (503, "Request failed") == (page.status, page.heading)
+    assert page.link("About storage_unavailable").endswith("/docs/errors/storage_unavailable")

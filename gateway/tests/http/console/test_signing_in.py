@@ -82,7 +82,7 @@ def test_a_wrong_token_is_told_plainly(visitor: Browser) -> None:
     page = visitor.sign_in("wrong")
 
     assert 401 == page.status
-    assert page.alert.startswith("This is not the operator token of this installation")
+    assert page.alert.startswith("The token is not an operator token of this installation")
     assert "GATEWAY_OPERATOR_TOKEN" in page.alert
     assert SESSION not in visitor.http.cookies
 
@@ -191,7 +191,7 @@ def test_a_link_signs_in_once(visitor: Browser, gateway: Gateway) -> None:
     assert [200, 200] == [looked.status_code for looked in ahead]
     assert ("/console", "Overview") == (page.path, page.heading)
     assert 401 == again.status
-    assert again.alert.startswith("This sign-in link was used before, or its ten minutes are over.")
+    assert again.alert.startswith("This sign-in link was already used or has expired.")
     assert "connector-gateway console" in again.alert
 
 

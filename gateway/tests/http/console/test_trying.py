@@ -21,7 +21,7 @@ def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gat
     entry = gateway.operator("GET", "/v1/audit?limit=1").data[0]
 
     assert '"status": "ok"' in page.one("#answer").text
-    assert page.link("How the call went").endswith(run["run_id"])
+    assert page.link("Details of the call").endswith(run["run_id"])
     assert ("console", "list_databases", ["limit"], "ok") == (
         run["surface"],
         run["operation"],
@@ -47,7 +47,7 @@ def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gatew
 @requirement("administration-19")
 def test_what_was_wrong_stands_beside_its_field(operator: Browser, gateway: Gateway) -> None:
     page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
-    run = operator.open(page.link("How the call went"))
+    run = operator.open(page.link("Details of the call"))
 
     assert (422, "limit") == (page.status, page.one("[aria-invalid=true]")["name"])
     assert "Not accepted: Limit." in page.alert

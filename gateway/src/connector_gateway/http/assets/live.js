@@ -1,4 +1,4 @@
-// Keeps parts of a page up to date: asks for the page again, and puts its parts in place of those that have changed.
+// Updates parts of a page: fetches the page again and replaces the parts that have changed.
 "use strict";
 const EVERY = 5000;
 const LONGEST = 60000;
@@ -10,7 +10,7 @@ function say(text) {
   if (state && shown !== text) state.textContent = shown = text;
 }
 
-// Who works in a part with the keyboard stays where he was.
+// The keyboard focus stays at the same control.
 function replace(old, fresh) {
   const reachable = (part) => [...part.querySelectorAll("a[href], button, input, select")];
   const held = reachable(old).indexOf(document.activeElement);
@@ -18,7 +18,7 @@ function replace(old, fresh) {
   if (held >= 0) reachable(fresh)[held]?.focus();
 }
 
-// The header says that nobody asked for the page: who is away is signed out in time.
+// The header marks an automatic request, which does not extend the session.
 async function refresh() {
   const answer = await fetch(location.href, { headers: { Accept: "text/html", "X-Console-Refresh": "1" }, cache: "no-store" });
   if (answer.redirected) return location.reload();
@@ -35,16 +35,16 @@ async function tick() {
     try {
       await refresh();
       pause = EVERY;
-      say("This page keeps itself up to date.");
+      say("Updates automatically");
     } catch {
       pause = Math.min(2 * pause, LONGEST);
-      say("The gateway does not answer just now; what is shown may be old.");
+      say("The gateway does not respond; this page may be outdated.");
     }
   }
   setTimeout(tick, pause);
 }
 
 if (document.querySelector("[data-live]")) {
-  say("This page keeps itself up to date.");
+  say("Updates automatically");
   setTimeout(tick, pause);
 }

@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
 """Commands of routes that the console divides differently from the CLI."""
 
 LABELS = {
-    "connect": "Make a connect link",
+    "connect": "Create a connect link",
     "create_connection": "Connect",
     "reconnect": "Connect again",
     "credentials": "Replace the credentials",

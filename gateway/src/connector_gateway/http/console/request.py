@@ -37,7 +37,7 @@ def explain(error: GatewayError, form: Form | None, connector: AnyConnector | No
     marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
     if not (marked and isinstance(error, InvalidParameters)):
         return payload | {"details": form.rest}
-    remedy = "Correct what is marked, then send the form again."
+    remedy = "Correct the marked fields, then send the form again."
     return payload | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
 
 

@@ -78,5 +78,5 @@ def _before(request: ConsoleRequest) -> int | None:
     if not text:
         return None
     if not (text.isdecimal() and text.isascii() and len(text) <= 18):
-        raise InvalidCursor("No page of events ends there.", {"parameter": "before"})
+        raise InvalidCursor("The position before is invalid.", {"parameter": "before"})
     return int(text)

@@ -38,7 +38,7 @@ async def _by_link(request: ConsoleRequest) -> Response:
         return await _start_session(request, session)
     if request.signed_in:
         return request.redirect(ROOT)
-    error = InvalidApiKey("This sign-in link was used before, or its ten minutes are over.")
+    error = InvalidApiKey("This sign-in link was already used or has expired.")
     error.remedy = "Print a new one with `connector-gateway console`, or enter an operator token."
     await _record_failure(request, error)
     return _form(request, error)
@@ -86,8 +86,8 @@ async def _operator(request: ConsoleRequest) -> Operator:
     """Return the operator of the entered token. Raises ``InvalidApiKey`` and records the attempt if it is wrong."""
     operator = await request.management.operators.find(request.form.get("operator_token", ""))
     if operator is None:
-        error = InvalidApiKey("This is not the operator token of this installation, nor that of another operator.")
-        error.remedy = "Enter your own token, or the setting GATEWAY_OPERATOR_TOKEN; an API key does not sign in here."
+        error = InvalidApiKey("The token is not an operator token of this installation.")
+        error.remedy = "Enter your operator token or the setting GATEWAY_OPERATOR_TOKEN. API keys are not accepted."
         await _record_failure(request, error)
         raise error
     return operator
