@@ -59,7 +59,7 @@ async def test_a_body_in_pieces_leaves_piece_by_piece() -> None:
 
 
 @pytest.mark.parametrize("more", [[], [b"long"]])
-async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: list[bytes]) -> None:
+async def test_a_body_that_was_not_requested_sends_only_its_length(more: list[bytes]) -> None:
     answer = HttpResponse(200, b"{}", more=more)
     start, *bodies = await sent(answer, "HEAD")
 
@@ -78,7 +78,7 @@ async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
 
 
 @pytest.mark.parametrize(("size", "method"), [(1000, "GET"), (200_000, "HEAD")])
-async def test_what_is_small_or_not_asked_for_is_not_counted(size: int, method: str) -> None:
+async def test_small_or_unrequested_bodies_are_not_counted(size: int, method: str) -> None:
     client = Held()
     await sent(HttpResponse(200, b"x" * size), method, client)
 
