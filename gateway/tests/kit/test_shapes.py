@@ -54,7 +54,7 @@ def test_a_file_of_no_pieces_is_empty() -> None:
     assert b'{"name":"a","content":""}' == b"".join(map(bytes, json_pieces(Enclosed(name="a", content=[]))))
 
 
-def test_whoever_does_not_ask_for_pieces_gets_the_whole() -> None:
+def test_a_request_without_parts_returns_everything() -> None:
     assert b'{"name":"a","content":"QUJDREVGRw=="}' == to_json(Enclosed(name="a", content=PIECES))
     assert BOUNDARY not in Enclosed(name="a", content=PIECES).model_dump_json()
 
