@@ -121,7 +121,7 @@ def test_a_reason_is_one_line_of_text_without_credentials(
 
 @requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
-def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
+def test_an_error_documented_as_not_done_releases_the_key(name: str) -> None:
     doubts = {
         dumps(body): CONNECTORS[name].error_table.in_doubt_reason(response(status, body))
         for status, body in EXAMPLES[name]

@@ -81,7 +81,7 @@ def test_invisible_characters_become_visible(text: str, expected: str) -> None:
     assert expected == visible(text)
 
 
-def test_what_is_no_text_stays_as_it_is() -> None:
+def test_values_that_are_no_text_are_unchanged() -> None:
     assert 5 == visible(5)
     assert isinstance(visible(Markup("<b>")), Markup)
 
