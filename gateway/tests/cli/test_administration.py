@@ -53,7 +53,7 @@ def test_an_unusable_name_is_reported() -> None:
 
 @requirement("administration-7", "administration-14")
 @pytest.mark.usefixtures("folder")
-def test_what_commands_do_is_recorded_listed_and_exported() -> None:
+def test_commands_are_recorded_listed_and_exported() -> None:
     workspace = run_json("workspaces", "create", "Acme")["workspace_id"]
     run_json("keys", "create", workspace)
     run_json("vault", "rotate")

@@ -162,7 +162,7 @@ def test_every_administrative_request_has_an_audit_entry(gateway: Gateway) -> No
 
 
 @requirement("administration-7")
-def test_windows_for_handing_over_a_secret_and_what_comes_of_them_are_recorded(gateway: Gateway) -> None:
+def test_hook_windows_and_their_results_are_recorded(gateway: Gateway) -> None:
     url = gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
     gateway.request("POST", urlsplit(url).path, json={"verification_token": "secret_given"})
     gateway.operator("DELETE", "/v1/hooks/notes")
@@ -259,7 +259,7 @@ def test_no_secret_is_in_the_trail(gateway: Gateway) -> None:
 
 
 @requirement("administration-11")
-def test_what_was_done_over_http_can_be_verified(gateway: Gateway) -> None:
+def test_the_audit_trail_of_http_requests_can_be_verified(gateway: Gateway) -> None:
     verdict = gateway.run(gateway.app.audit.verify())
 
     assert verdict.broken is None

@@ -38,7 +38,7 @@ def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
 
 
 @requirement("common-182")
-def test_what_travels_in_the_path_is_not_listed_beside_it(gateway: Gateway) -> None:
+def test_path_parameters_are_not_among_the_allowed_names(gateway: Gateway) -> None:
     reply = gateway.request("PATCH", "/v1/connectors/notes/pages/p", json={"propertys": {}})
     details = {detail["parameter"]: detail for detail in reply.body["error"]["details"]}
 

@@ -111,7 +111,7 @@ def test_a_member_who_denies_access_gets_an_error_page(gateway: Gateway, someone
 @pytest.mark.parametrize(
     ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
 )
-def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
+def test_an_invalid_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
     connection = open_link(gateway, connector="boards")
     page = send(someone, state=state_of(someone.depart(connection["connect_url"])), token=token)
 

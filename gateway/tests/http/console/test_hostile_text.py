@@ -83,7 +83,7 @@ def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str
 
 
 @hostile
-def test_what_was_observed(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+def test_the_observed_name(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = Observation((name,), "page.property_updated", {"property": name, "to": [name]}, name)
     gateway.run(gateway.app._feed.add({connection_id: [seen]}))

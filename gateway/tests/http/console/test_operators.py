@@ -214,7 +214,7 @@ def test_a_workspace_is_chosen_by_name(operator: Browser, gateway: Gateway, path
 
 
 @requirement("administration-17")
-def test_where_there_are_many_workspaces_an_identifier_is_entered(
+def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
