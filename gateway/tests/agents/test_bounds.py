@@ -53,32 +53,32 @@ def post(gateway: Gateway, method: str, **params: Any) -> Reply:
     return gateway.request("POST", PATH, **posted(method, **params))
 
 
-def failing(fault: Exception) -> Callable[..., Awaitable[Any]]:
+def failing(error: Exception) -> Callable[..., Awaitable[Any]]:
     """What ends with *fault*, whatever it is called with."""
 
     async def fail(*_: object) -> None:
-        raise fault
+        raise error
 
     return fail
 
 
-async def refused(asked: Awaitable[object]) -> str:
+async def error_message(request: Awaitable[object]) -> str:
     """What is told of a request that the protocol refuses."""
-    with pytest.raises(MCPError) as told:
-        await asked
-    return told.value.error.message
+    with pytest.raises(MCPError) as raised:
+        await request
+    return raised.value.error.message
 
 
 def latest(gateway: Gateway) -> dict[str, Any]:
-    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
-    return found
+    run: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return run
 
 
 # Let in
 
 
 @requirement("mcp-4")
-async def test_a_wrong_key_is_refused_in_the_protocols_words(gateway: Gateway) -> None:
+async def test_a_wrong_key_is_rejected_with_the_error_of_the_protocol(gateway: Gateway) -> None:
     reply = gateway.request("POST", PATH, headers={"Authorization": "Bearer cgw_wrong"}, json={})
 
     assert (401, "Bearer") == (reply.status, reply.headers["www-authenticate"])
@@ -98,7 +98,7 @@ async def test_a_wrong_key_is_refused_in_the_protocols_words(gateway: Gateway) -
         ("Host", "localhost", 200),
     ],
 )
-def test_pages_of_others_are_refused(gateway: Gateway, name: str, value: str, status: int) -> None:
+def test_requests_of_other_origins_are_rejected(gateway: Gateway, name: str, value: str, status: int) -> None:
     request = posted("ping")
     reply = gateway.request("POST", PATH, headers={**request["headers"], name: value}, json=request["json"])
 
@@ -106,7 +106,7 @@ def test_pages_of_others_are_refused(gateway: Gateway, name: str, value: str, st
 
 
 @requirement("mcp-4")
-def test_a_body_that_is_too_large_is_refused(gateway: Gateway) -> None:
+def test_a_too_large_body_is_rejected(gateway: Gateway) -> None:
     reply = post(gateway, "tools/call", name="notes_list_databases", arguments={"query": "x" * 30_000})
 
     assert (413, "payload_too_large") == (reply.status, reply.body["error"]["data"]["error"]["code"])
@@ -114,7 +114,7 @@ def test_a_body_that_is_too_large_is_refused(gateway: Gateway) -> None:
 
 @requirement("mcp-4")
 @pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc": "2.0", "jsonrpc": "2.0"}', b"[" * 9000, b"\xff"])
-def test_a_body_that_is_no_json_is_refused(gateway: Gateway, body: bytes) -> None:
+def test_a_body_that_is_no_json_is_rejected(gateway: Gateway, body: bytes) -> None:
     reply = gateway.request("POST", PATH, headers={"Content-Type": "application/json"}, content=body)
 
     assert (400, -32700) == (reply.status, reply.body["error"]["code"])
@@ -139,7 +139,7 @@ def test_a_request_has_one_message(gateway: Gateway, body: Any) -> None:
         ({"jsonrpc": "2.0", "id": True, "method": "ping"}, ["id"]),
     ],
 )
-def test_what_is_no_message_is_told_what_is_wrong_with_it(
+def test_an_invalid_message_is_rejected_with_the_reason(
     gateway: Gateway, body: dict[str, Any], wrong: list[str]
 ) -> None:
     reply = gateway.request("POST", PATH, headers=posted("ping")["headers"], json=body)
@@ -165,7 +165,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(gateway: Gateway) -> 
 
 
 @requirement("mcp-11")
-async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) -> None:
+async def test_all_invalid_arguments_are_reported(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many", "sort": "up", "cursor": 3})
     run = gateway.request("GET", f"/v1/runs/{result.structured_content['run_id']}").data
@@ -179,7 +179,7 @@ async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) ->
 
 
 @requirement("mcp-11")
-async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: Gateway) -> None:
+async def test_a_rate_limited_key_gets_the_time_to_wait(gateway: Gateway) -> None:
     # The client also asks which version is spoken, and lists the tools to check a result.
     hasty = gateway.with_key(calls_per_minute=3)
     async with agent(hasty) as client:
@@ -208,11 +208,11 @@ async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: G
 )
 def test_every_message_counts_as_a_call(gateway: Gateway, method: str, params: dict[str, Any]) -> None:
     hasty = gateway.with_key(calls_per_minute=1)
-    counted, refused = (post(hasty, method, **params) for _ in range(2))
+    counted, error_message = (post(hasty, method, **params) for _ in range(2))
 
-    assert ["0", "0"] == [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, refused)]
+    assert ["0", "0"] == [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, error_message)]
     assert "rate_limited" not in str(counted.body)
-    assert "rate_limited" in str(refused.body)
+    assert "rate_limited" in str(error_message.body)
 
 
 @requirement("limits-6")
@@ -226,64 +226,64 @@ def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
 @requirement("mcp-11")
 async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
-    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Doubt"}}
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Doubt"}}
     async with agent(gateway) as client:
-        result = await client.call_tool("notes_create_page", given)
+        result = await client.call_tool("notes_create_page", arguments)
 
     assert "outcome_unknown" == outcome(result)
     assert result.structured_content["error"]["remedy"] in first_text(result)
 
 
 @requirement("mcp-11")
-async def test_a_resource_that_does_not_exist_is_told_by_its_address(gateway: Gateway) -> None:
+async def test_an_unknown_resource_is_reported_by_its_address(gateway: Gateway) -> None:
     async with agent(gateway) as client:
-        with pytest.raises(MCPError, match="List the resources") as refused:
+        with pytest.raises(MCPError, match="List the resources") as error_message:
             await client.read_resource("gateway://nothing")
         with pytest.raises(MCPError, match="connection_not_found"):
             await client.read_resource("gateway://connections/conn_1/events")
         with pytest.raises(MCPError, match="run_not_found"):
             await client.read_resource("gateway://runs/run_1")
 
-    assert "gateway://nothing" == refused.value.data["uri"]
+    assert "gateway://nothing" == error_message.value.data["uri"]
 
 
-async def refused_while(
-    fault: Exception, gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch, *asked: str
+async def error_messages_while(
+    error: Exception, gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch, *names: str
 ) -> list[str]:
     """What an agent is told of each of *asked* while reading the database ends with *fault*."""
     # However slow this machine is, the key is known from before, and so it is not who is let in that fails.
     monkeypatch.setattr(keys, "CACHE_SECONDS", 600)
     async with agent(gateway.with_key(), mode) as client:
-        monkeypatch.setattr(gateway.app.database, "read", failing(fault))
+        monkeypatch.setattr(gateway.app.database, "read", failing(error))
         requests: dict[str, Callable[[], Awaitable[object]]] = {
             "tools": client.list_tools,
             "resources": client.list_resources,
             "connections": partial(client.read_resource, "gateway://connections"),
         }
-        return [await refused(requests[name]()) for name in asked]
+        return [await error_message(requests[name]()) for name in names]
 
 
 @requirement("common-137", "mcp-11")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_storage_that_is_away_is_told_with_its_remedy(
+async def test_unavailable_storage_is_reported_with_its_remedy(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    away = StorageUnavailable("Storage is away.")
-    refusals = await refused_while(away, gateway, mode, monkeypatch, "tools", "resources")
+    error = StorageUnavailable("Storage is away.")
+    messages = await error_messages_while(error, gateway, mode, monkeypatch, "tools", "resources")
 
-    assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in refusals]
+    assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in messages]
 
 
 @requirement("common-55", "mcp-11")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_fault_of_ours_tells_nothing_of_itself(
+async def test_an_internal_error_reveals_no_detail(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = KeyError("what nobody may see")
-    refusals = await refused_while(fault, gateway, mode, monkeypatch, "tools", "resources", "connections")
+    error = KeyError("what nobody may see")
+    messages = await error_messages_while(error, gateway, mode, monkeypatch, "tools", "resources", "connections")
 
-    assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in refusals]
-    assert "nobody" not in str(refusals)
+    assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in messages]
+    assert "nobody" not in str(messages)
 
 
 @requirement("mcp-7")
@@ -300,7 +300,7 @@ def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
 async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("several", "paid"))["workspace_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
-    made = [
+    connection_ids = [
         gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name))["connection_id"]
         for name in ("Sales", "Support")
     ]
@@ -308,11 +308,11 @@ async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> Non
     caller = replace(gateway, key=key, workspace_id=other, connections={})
     async with agent(caller) as client:
         unnamed = await client.call_tool("notes_list_databases", {"connection_id": None})
-        chosen = await client.call_tool("notes_list_databases", {"connection_id": made[1]})
+        chosen = await client.call_tool("notes_list_databases", {"connection_id": connection_ids[1]})
 
     assert "invalid_parameters" == outcome(unnamed)
-    assert f"{made[0]} (Sales), {made[1]} (Support)" in first_text(unnamed)
-    assert made == unnamed.structured_content["error"]["details"][0]["allowed"]
+    assert f"{connection_ids[0]} (Sales), {connection_ids[1]} (Support)" in first_text(unnamed)
+    assert connection_ids == unnamed.structured_content["error"]["details"][0]["allowed"]
     assert "ok" == outcome(chosen)
 
 
@@ -331,18 +331,18 @@ async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway
 
 
 @requirement("mcp-11")
-async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Gateway) -> None:
+async def test_a_name_cannot_reverse_the_text_around_it(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("turning", "paid"))["workspace_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     names = ("\u202egpj.exe\u2066", "\u05e9\u05dc\u05d5\u05dd")
-    made = [gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name)) for name in names]
+    created = [gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name)) for name in names]
     key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
     caller = replace(gateway, key=key, workspace_id=other, connections={})
     async with agent(caller) as client:
         listed = (await client.list_resources()).resources
         unnamed = await client.call_tool("notes_list_databases", {})
 
-    assert 2 == len(made)
+    assert 2 == len(created)
     assert {"Connections", "Events of notes: \ufffdgpj.exe\ufffd", "Events of notes: \u05e9\u05dc\u05d5\u05dd"} == {
         resource.title for resource in listed
     }
@@ -353,14 +353,14 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
 
 
 @requirement("mcp-14")
-async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -> None:
-    told = ProgressLog()
+async def test_progress_is_reported_on_request(gateway: Gateway) -> None:
+    progress = ProgressLog()
     async with agent(gateway) as client, agent(gateway, "legacy") as former:
-        first = await client.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
-        second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
+        first = await client.call_tool("notes_list_databases", {"limit": 1}, progress_callback=progress.note)
+        second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=progress.note)
 
     assert ("ok", "ok") == (outcome(first), outcome(second))
-    assert ["Notes: list databases: started."] * 2 == told.messages
+    assert ["Notes: list databases: started."] * 2 == progress.messages
 
 
 @requirement("mcp-2", "mcp-15")
@@ -368,9 +368,9 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     stage = gateway.sandbox.emulators["notes"].context
-    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
     async with connected(gateway) as client:
-        call = asyncio.create_task(client.call_tool("notes_create_page", given))
+        call = asyncio.create_task(client.call_tool("notes_create_page", arguments))
         await asyncio.to_thread(wait_until, lambda: not stage.faults[0].times)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -397,9 +397,9 @@ def envelope(data: bytes) -> Envelope:
 
 
 @requirement("mcp-10")
-def test_warnings_are_told_in_the_data_and_in_words() -> None:
-    found = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
-    result = results.success_result(found, READS)
+def test_warnings_appear_in_the_data_and_in_the_text() -> None:
+    envelope = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
+    result = results.success_result(envelope, READS)
 
     assert ["Some events may be missing."] == result.structured_content["warnings"]
     assert "Warning: Some events may be missing." in result.model_dump_json()
@@ -417,13 +417,13 @@ def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
 
 @requirement("mcp-12")
 @pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
-def test_a_result_that_cannot_be_made_small_is_refused(data: bytes) -> None:
+def test_a_result_that_cannot_be_shortened_is_rejected(data: bytes) -> None:
     with pytest.raises(ResultTooLarge, match="at most 131,072"):
         results.success_result(envelope(data), READS)
 
 
 @requirement("mcp-12")
-def test_the_result_of_a_write_is_told_however_large() -> None:
+def test_the_result_of_a_write_is_returned_however_large() -> None:
     result = results.success_result(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
 
     assert "ok" == outcome(result)
@@ -445,29 +445,29 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
 
 @requirement("mcp-2")
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"GATEWAY_API_KEY": "cgw_wrong"}, "invalid_api_key"),
         ({"GATEWAY_URL": "http://127.0.0.1:9"}, "http://127.0.0.1:9 cannot be asked"),
     ],
 )
-def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], told: str) -> None:
+def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], message: str) -> None:
     ended = CliRunner().invoke(main, ["mcp"], env=named(gateway) | changed)
 
     assert (1, "") == (ended.exit_code, ended.stdout)
-    assert told in ended.stderr
+    assert message in ended.stderr
 
 
 @requirement("mcp-2")
 async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
-    told = ProgressLog()
+    progress = ProgressLog()
     async with run_bridge(gateway, "legacy") as client:
-        result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=told.note)
+        result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=progress.note)
         with pytest.raises(MCPError, match="tool_not_found"):
             await client.call_tool("nothing", {})
 
     assert "invalid_parameters" == outcome(result)
-    assert ["Notes: list databases: started."] == told.messages
+    assert ["Notes: list databases: started."] == progress.messages
 
 
 @asynccontextmanager
@@ -492,13 +492,13 @@ async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
 
 @requirement("mcp-19")
 async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> None:
-    port, wanted = free_port(), ListToolsRequest(params=PaginatedRequestParams())
+    port, request = free_port(), ListToolsRequest(params=PaginatedRequestParams())
     async with GatewayConnection(f"http://127.0.0.1:{port}", gateway.key) as link:
         async with passing(gateway, port):
-            first = await link.send(wanted, ListToolsResult)
-        away = [await refused(link.send(wanted, ListToolsResult)) for _ in range(2)]
+            first = await link.send(request, ListToolsResult)
+        messages = [await error_message(link.send(request, ListToolsResult)) for _ in range(2)]
         async with passing(gateway, port):
-            later = await link.send(wanted, ListToolsResult)
+            later = await link.send(request, ListToolsResult)
 
     assert len(NOTES.operations) == len(first.tools) == len(later.tools)
-    assert [True, True] == ["does not respond" in told and "idempotency_key" in told for told in away]
+    assert [True, True] == ["does not respond" in text and "idempotency_key" in text for text in messages]

@@ -20,7 +20,7 @@ from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
-TOLD = {"progressToken": 1}
+WITH_PROGRESS = {"progressToken": 1}
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +37,16 @@ def gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def latest(gateway: Gateway) -> dict[str, Any]:
-    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
-    return found
+    run: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return run
 
 
 @requirement("mcp-15")
-@pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
+@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
 def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway, meta: dict[str, Any]) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5, times=1)
-    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
-    request = posted("tools/call", name="notes_create_page", arguments=given, _meta=meta)
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
+    request = posted("tools/call", name="notes_create_page", arguments=arguments, _meta=meta)
     body = json.dumps(request["json"]).encode()
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     with open_raw_connection(gateway.base_url) as client:
@@ -58,7 +58,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
 
 
 @requirement("mcp-7")
-@pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
+@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
 def test_a_call_under_way_is_answered_while_the_service_stops(
     sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]
 ) -> None:

@@ -21,7 +21,11 @@ from harness.mcp_clients import Mode, agent, first_text, outcome, outcomes, run_
 from harness.requirement import requirement
 from harness.wait import wait_until
 
-TOOLS = {f"{room.name}_{operation.name}": operation for room in CONNECTORS.values() for operation in room.operations}
+TOOLS = {
+    f"{connector.name}_{operation.name}": operation
+    for connector in CONNECTORS.values()
+    for operation in connector.operations
+}
 NAMES = list(TOOLS)
 WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
@@ -49,8 +53,8 @@ def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
 
 def content(read: ReadResourceResult) -> Any:
     """What a resource holds."""
-    (held,) = read.model_dump()["contents"]
-    return from_json(held["text"])
+    (item,) = read.model_dump()["contents"]
+    return from_json(item["text"])
 
 
 # Listed
@@ -60,15 +64,15 @@ def content(read: ReadResourceResult) -> Any:
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
     async with agent(gateway, mode) as client:
-        found = (await client.list_tools()).tools
+        tools = (await client.list_tools()).tools
 
-    assert NAMES == [tool.name for tool in found]
-    assert all(tool.title and tool.description and tool.output_schema for tool in found)
-    assert all("connection_id" in tool.input_schema["properties"] for tool in found)
+    assert NAMES == [tool.name for tool in tools]
+    assert all(tool.title and tool.description and tool.output_schema for tool in tools)
+    assert all("connection_id" in tool.input_schema["properties"] for tool in tools)
 
 
 @requirement("mcp-5")
-async def test_hints_tell_what_a_tool_changes(gateway: Gateway) -> None:
+async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools if tool.annotations}
 
@@ -88,27 +92,27 @@ async def test_hints_tell_what_a_tool_changes(gateway: Gateway) -> None:
 @requirement("mcp-6")
 async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read")) as client:
-        found = (await client.list_tools()).tools
+        tools = (await client.list_tools()).tools
 
-    assert [name for name in NAMES if name not in WRITES] == [tool.name for tool in found]
+    assert [name for name in NAMES if name not in WRITES] == [tool.name for tool in tools]
 
 
 @requirement("mcp-6")
 async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read", connection_ids=[gateway.connections["crm"]])) as client:
-        found = (await client.list_tools()).tools
+        tools = (await client.list_tools()).tools
 
-    assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in found]
+    assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in tools]
 
 
 @requirement("mcp-6")
 async def test_a_key_of_some_operations_sees_those_and_may_call_no_other(gateway: Gateway) -> None:
     async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:
-        found = (await client.list_tools()).tools
-        refused = await client.call_tool("chat_post_message", {"channel": "general", "text": "Hello"})
+        tools = (await client.list_tools()).tools
+        rejected = await client.call_tool("chat_post_message", {"channel": "general", "text": "Hello"})
 
-    assert [*NAMES[:5], "chat_list_channels"] == [tool.name for tool in found]
-    assert "operation_not_allowed" == outcome(refused)
+    assert [*NAMES[:5], "chat_list_channels"] == [tool.name for tool in tools]
+    assert "operation_not_allowed" == outcome(rejected)
 
 
 # Called
@@ -120,9 +124,9 @@ async def test_every_tool_is_called_over_http(
     gateway: Gateway, calls: Mapping[str, Mapping[str, Any]], mode: Mode
 ) -> None:
     async with agent(gateway, mode) as client:
-        found = await outcomes(client, calls)
+        results = await outcomes(client, calls)
 
-    assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
+    assert dict.fromkeys(NAMES, "ok") == {name: results[name] for name in NAMES}
 
 
 @requirement("mcp-2")
@@ -131,20 +135,20 @@ async def test_every_tool_is_called_over_standard_input_and_output(
 ) -> None:
     async with run_bridge(gateway) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-        found = await outcomes(client, calls)
+        results = await outcomes(client, calls)
         resources = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
         read = await client.read_resource("gateway://connections")
 
     assert NAMES == listed
-    assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
+    assert dict.fromkeys(NAMES, "ok") == {name: results[name] for name in NAMES}
     assert 3 == len(resources)
     assert ["connections", "events", "run"] == [template.name for template in templates]
     assert gateway.connections["notes"] in read.model_dump_json()
 
 
 @requirement("mcp-7")
-async def test_a_call_has_its_run_which_tells_the_surface(gateway: Gateway) -> None:
+async def test_a_call_has_its_run_which_names_the_surface(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"limit": 1})
     run = gateway.request("GET", f"/v1/runs/{result.structured_content['run_id']}").data
@@ -167,18 +171,18 @@ async def test_a_result_is_the_envelope_as_data_and_as_text(gateway: Gateway) ->
 async def test_calls_are_counted_in_the_metrics_of_their_operation_once(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         await client.call_tool("crm_list_properties", {"object_type": "deals"})
-    told = gateway.request("GET", "/metrics").body.decode()
+    metrics = gateway.request("GET", "/metrics").body.decode()
 
-    assert 1 == told.count('gateway_calls_total{connector="crm",operation="list_properties",status="200"}')
+    assert 1 == metrics.count('gateway_calls_total{connector="crm",operation="list_properties",status="200"}')
 
 
 @requirement("mcp-9")
 async def test_a_repeated_key_returns_the_first_result(gateway: Gateway) -> None:
     card = gateway.examples("boards")["list_ids"][0]
-    given = {"list_id": card, "name": "Once", "idempotency_key": "agents-once"}
+    arguments = {"list_id": card, "name": "Once", "idempotency_key": "agents-once"}
     async with agent(gateway) as client:
-        first = (await client.call_tool("boards_create_card", given)).structured_content
-        again = (await client.call_tool("boards_create_card", given)).structured_content
+        first = (await client.call_tool("boards_create_card", arguments)).structured_content
+        again = (await client.call_tool("boards_create_card", arguments)).structured_content
     elsewhere = gateway.post("/boards/cards", headers={"Idempotency-Key": "agents-once"}, list_id=card, name="Once")
 
     assert first["data"] == again["data"] == elsewhere.data
@@ -189,9 +193,9 @@ async def test_a_repeated_key_returns_the_first_result(gateway: Gateway) -> None
 @requirement("mcp-13")
 async def test_an_attachment_is_linked(gateway: Gateway) -> None:
     mail = CONNECTORS["mail"].examples(gateway.examples("mail"))
-    given = {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]}
+    arguments = {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]}
     async with agent(gateway) as client:
-        result = await client.call_tool("mail_fetch_attachment", given)
+        result = await client.call_tool("mail_fetch_attachment", arguments)
 
     link = result.content[-1]
     assert "resource_link" == link.type
@@ -248,29 +252,33 @@ async def test_a_run_is_read(gateway: Gateway) -> None:
 
 
 @requirement("mcp-17")
-async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
-    given = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Dry", "dry_run": True}
+async def test_a_dry_run_of_a_write_describes_its_effect(gateway: Gateway) -> None:
+    arguments = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Dry", "dry_run": True}
     gateway.clear("boards")
     async with agent(gateway) as client:
-        result = await client.call_tool("boards_create_card", given)
-    told = result.structured_content
-    run = gateway.operator("GET", f"/v1/runs/{told['run_id']}").data
+        result = await client.call_tool("boards_create_card", arguments)
+    data = result.structured_content
+    run = gateway.operator("GET", f"/v1/runs/{data['run_id']}").data
 
-    assert ["create the card"] == [request["step"] for request in told["dry_run"]["requests"]]
-    assert (False, True, True) == ("data" in told, from_json(first_text(result)) == told, run["dry_run"])
+    assert ["create the card"] == [request["step"] for request in data["dry_run"]["requests"]]
+    assert (False, True, True) == (
+        "data" in data,
+        from_json(first_text(result)) == data,
+        run["dry_run"],
+    )
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
 
 
 @requirement("mcp-17")
 @pytest.mark.parametrize(
-    ("tool", "wanted"), [("boards_create_card", "yes"), ("boards_create_card", 1), ("notes_list_databases", True)]
+    ("tool", "value"), [("boards_create_card", "yes"), ("boards_create_card", 1), ("notes_list_databases", True)]
 )
-async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
-    gateway: Gateway, tool: str, wanted: Any
+async def test_an_invalid_dry_run_argument_is_rejected_and_writes_nothing(
+    gateway: Gateway, tool: str, value: Any
 ) -> None:
     gateway.clear("boards")
     async with agent(gateway) as client:
-        result = await client.call_tool(tool, {"dry_run": wanted})
+        result = await client.call_tool(tool, {"dry_run": value})
 
     assert ("invalid_parameters", "dry_run") == (
         outcome(result),
@@ -281,8 +289,8 @@ async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
 
 @requirement("mcp-18")
 def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
-    refusals = {refusal for operation in TOOLS.values() for refusal in operation.all_errors}
-    remedies = {refusal.code: resolve_remedy(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
+    errors = {error for operation in TOOLS.values() for error in operation.all_errors}
+    remedies = {error.code: resolve_remedy(error, "mcp") for error in errors - BEFORE_THE_PROTOCOL}
 
     assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]
 

@@ -32,11 +32,11 @@ async def browser(executable: str) -> AsyncIterator[Browser]:
 
 @pytest.fixture(scope="session")
 def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    rooms: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
+    connectors: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
     folder = tmp_path_factory.mktemp("browser")
     with (
         run_emulators(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,
-        run_gateway(sandbox, folder, connectors=rooms, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+        run_gateway(sandbox, folder, connectors=connectors, GATEWAY_NOTES_BUDGET="3/1") as gateway,
     ):
         gateway.clear("notes")
         gateway.clear("boards")

@@ -52,14 +52,14 @@ def furnished(folder: Path) -> Iterator[Gateway]:
             gateway.clear(name)
             gateway.run(gateway.app.connections.change(gateway.connections[name], name=NAMES[name]))
         gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name="Acme GmbH"))
-        for name, given in arguments(gateway).items():
-            called(gateway, name, given)
+        for name, parameters in arguments(gateway).items():
+            called(gateway, name, parameters)
         gateway.get("/notes/databases", limit="many")
         gateway.together(*[lambda: gateway.get("/notes/databases")] * 12)
         yield gateway
 
 
-def places(gateway: Gateway) -> Mapping[str, str]:
+def page_paths(gateway: Gateway) -> Mapping[str, str]:
     """The pages by the names of their pictures."""
     slowest = gateway.operator("GET", "/v1/runs?operation=list_databases&status=ok").data[0]["run_id"]
     return {
@@ -80,7 +80,7 @@ def invited(gateway: Gateway) -> str:
 
 async def draw(browser: Browser, gateway: Gateway) -> None:
     """All pictures: the wide ones light, the narrow ones dark."""
-    addresses = places(gateway)
+    addresses = page_paths(gateway)
     async with window(browser, gateway.base_url, width=NARROW, dark=True) as narrow:
         await picture(narrow, addresses["sign-in"], f"sign-in-{NARROW}")
         await narrow.sign_in()

@@ -30,9 +30,9 @@ def consent(six: Gateway) -> list[str]:
 @pytest.fixture(scope="module")
 async def opened(browser: Browser, six: Gateway, consent: list[str]) -> AsyncIterator[Window]:
     """A window for all tests, in which the operator signed in."""
-    async with window(browser, six.base_url, visited=consent) as made:
-        await made.sign_in()
-        yield made
+    async with window(browser, six.base_url, visited=consent) as opened_window:
+        await opened_window.sign_in()
+        yield opened_window
 
 
 @pytest.fixture
@@ -60,41 +60,39 @@ async def go_on(page: Page, name: str) -> None:
 
 def newest(six: Gateway, name: str) -> dict[str, object]:
     """The connection that was made last."""
-    found: dict[str, object] = six.operator("GET", f"/v1/connections?connector={name}").data[0]
-    return found
+    connection: dict[str, object] = six.operator("GET", f"/v1/connections?connector={name}").data[0]
+    return connection
 
 
 @every
-async def test_who_does_not_allow_it_is_told_tries_again_and_is_connected(
-    signed_in: Window, six: Gateway, name: str
-) -> None:
+async def test_a_user_who_denies_access_may_try_again_and_connects(signed_in: Window, six: Gateway, name: str) -> None:
     page = signed_in.page
     await invite(signed_in, six, name)
     await expect(page.get_by_role("heading", level=1)).to_have_text(f"Connect {titled(name)}")
-    asking = await signed_in.flaws()
+    consent_flaws = await signed_in.flaws()
     await go_on(page, name)
     there = [look async for look in signed_in.looks() if await signed_in.sideways() > 0]
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("You did not allow the access")
-    refused, pending = await signed_in.flaws(), newest(six, name)
+    refusal_flaws, pending = await signed_in.flaws(), newest(six, name)
     await page.get_by_role("link", name="Try again").click()
     await go_on(page, name)
     await page.get_by_role("button", name="Allow").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
-    ended, made = await signed_in.flaws(), newest(six, name)
-    await signed_in.open(f"/console/connections/{made['connection_id']}")
+    ended, connected = await signed_in.flaws(), newest(six, name)
+    await signed_in.open(f"/console/connections/{connected['connection_id']}")
     await page.get_by_role("button", name="Test").click()
 
     await expect(page.get_by_role("status").first).to_contain_text(
         f"{titled(name)} accepts the credentials of the account"
     )
-    assert [] == [*asking, *there, *refused, *ended]
-    assert ("pending", "active") == (pending["status"], made["status"])
-    assert pending["connection_id"] == made["connection_id"]
+    assert [] == [*consent_flaws, *there, *refusal_flaws, *ended]
+    assert ("pending", "active") == (pending["status"], connected["status"])
+    assert pending["connection_id"] == connected["connection_id"]
 
 
 @pytest.mark.parametrize("name", ["boards", "mail"])
-async def test_who_leaves_a_part_out_is_told_what_is_missing(signed_in: Window, six: Gateway, name: str) -> None:
+async def test_a_missing_field_is_reported(signed_in: Window, six: Gateway, name: str) -> None:
     page = signed_in.page
     await invite(signed_in, six, name)
     await go_on(page, name)
@@ -120,10 +118,10 @@ async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six
     await page.get_by_role("button", name="Allow").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
     less = ReadCall(call.method, call.path, {"connection_id": newest(six, name)["connection_id"], **call.values})
-    whole, part = read(six, name, call), read(six, name, less)
+    everything, part = read(six, name, call), read(six, name, less)
 
     assert "active" == newest(six, name)["status"]
-    assert (200, {"notes": "database_not_shared", "tables": "base_not_found"}[name]) == (whole.status, part.code)
+    assert (200, {"notes": "database_not_shared", "tables": "base_not_found"}[name]) == (everything.status, part.code)
 
 
 @pytest.mark.parametrize("name", ["chat", "crm"])
@@ -176,7 +174,7 @@ async def reconnect(page: Page, connection_id: str, opened: Window, *, other: bo
     await page.get_by_role("link", name="Open it here").click()
 
 
-async def test_the_whole_way_needs_no_scripts(browser: Browser, six: Gateway, consent: list[str]) -> None:
+async def test_connecting_needs_no_scripts(browser: Browser, six: Gateway, consent: list[str]) -> None:
     async with window(browser, six.base_url, scripts=False, visited=consent) as opened:
         page = opened.page
         await opened.sign_in()
@@ -188,7 +186,7 @@ async def test_the_whole_way_needs_no_scripts(browser: Browser, six: Gateway, co
     assert "active" == newest(six, "notes")["status"]
 
 
-async def test_the_link_of_a_pending_connection_can_be_made_anew(signed_in: Window, six: Gateway) -> None:
+async def test_the_link_of_a_pending_connection_can_be_created_anew(signed_in: Window, six: Gateway) -> None:
     page = signed_in.page
     await invite(signed_in, six, "crm")
     connection_id = newest(six, "crm")["connection_id"]

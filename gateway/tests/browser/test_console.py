@@ -47,7 +47,7 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def places(house: Gateway) -> dict[str, str]:
+def path_parameters(house: Gateway) -> dict[str, str]:
     """What stands for the names in addresses."""
     keys = house.operator("GET", "/v1/keys").data
     runs = house.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
@@ -71,8 +71,8 @@ async def signed_in(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_page_looks_well(signed_in: Window, places: dict[str, str], name: str) -> None:
-    await signed_in.open("/console" + PAGES[name].format(**places))
+async def test_a_page_looks_well(signed_in: Window, path_parameters: dict[str, str], name: str) -> None:
+    await signed_in.open("/console" + PAGES[name].format(**path_parameters))
 
     assert [] == await signed_in.flaws()
     assert [] == signed_in.troubles
@@ -143,12 +143,12 @@ async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
 
 
 @requirement("administration-6")
-async def test_a_page_that_refreshes_itself_says_that_nobody_asked(operator: Window) -> None:
+async def test_an_automatic_refresh_is_marked_in_its_request(operator: Window) -> None:
     await operator.page.clock.install()
     await operator.open("/console")
-    async with operator.page.expect_request("**/console") as asked:
+    async with operator.page.expect_request("**/console") as expected_request:
         await operator.page.clock.run_for(5_500)
-    request = await asked.value
+    request = await expected_request.value
 
     assert "1" == request.headers["x-console-refresh"]
 
@@ -168,18 +168,18 @@ async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(opera
 
 
 async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> None:
-    page, asked = operator.page, list[str]()
+    page, requests = operator.page, list[str]()
     await page.clock.install()
     await operator.open("/console/runs")
     await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requests.append(request.url))
     await page.clock.run_for(30_000)
-    unseen = len(asked)
+    unseen = len(requests)
     await page.evaluate("Object.defineProperty(document, 'hidden', { value: false, configurable: true })")
     async with page.expect_request("**/console/runs"):
         await page.clock.run_for(5_500)
 
-    assert (0, 1) == (unseen, len(asked))
+    assert (0, 1) == (unseen, len(requests))
 
 
 async def test_a_page_whose_session_has_ended_leads_to_signing_in(operator: Window) -> None:
@@ -215,8 +215,8 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
     assert 401 == house.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
 
 
-async def test_a_run_is_drawn_along_its_time(operator: Window, places: dict[str, str]) -> None:
-    await operator.open(f"/console/runs/{places['run']}")
+async def test_a_run_is_drawn_along_its_time(operator: Window, path_parameters: dict[str, str]) -> None:
+    await operator.open(f"/console/runs/{path_parameters['run']}")
     bars = operator.page.get_by_role("img", name="queued at")
     boxes = [await bar.bounding_box() for bar in await bars.all()]
 

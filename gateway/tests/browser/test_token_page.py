@@ -42,24 +42,24 @@ async def allow(opened: Window, url: str) -> None:
 
 @requirement("connections-28")
 async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
-    made = open_link(keyed, connector="boards")
+    connection = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
-        await allow(opened, made["connect_url"])
+        await allow(opened, connection["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
         address = opened.page.url
 
-    assert "active" == page_texts(keyed, made["connection_id"])["status"]
+    assert "active" == page_texts(keyed, connection["connection_id"])["status"]
     assert f"{keyed.base_url}/connect/boards/callback" == address
 
 
 @requirement("connections-28")
 async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
-    made = open_link(keyed, connector="boards")
+    connection = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:
-        await allow(opened, made["connect_url"])
+        await allow(opened, connection["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Back from Trello")
         await opened.page.get_by_label("Token").fill(urlsplit(opened.page.url).fragment.removeprefix("token="))
         await opened.page.get_by_role("button", name="Connect").click()
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
 
-    assert "active" == page_texts(keyed, made["connection_id"])["status"]
+    assert "active" == page_texts(keyed, connection["connection_id"])["status"]

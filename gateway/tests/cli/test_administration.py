@@ -27,38 +27,38 @@ def run(*arguments: str, status: int = 0) -> Result:
     return result
 
 
-def told(*arguments: str, status: int = 0) -> Any:
+def run_json(*arguments: str, status: int = 0) -> Any:
     return loads(run(*arguments, "--json", status=status).stdout)
 
 
 @requirement("administration-1")
 @pytest.mark.usefixtures("folder")
 def test_operators_are_created_listed_and_revoked() -> None:
-    made = told("operators", "create", "vera", "--role", "viewer")
-    listed = told("operators", "list")
-    revoked = told("operators", "revoke", "vera")
+    created = run_json("operators", "create", "vera", "--role", "viewer")
+    listed = run_json("operators", "list")
+    revoked = run_json("operators", "revoke", "vera")
 
-    assert made["token"].startswith("cgo_")
+    assert created["token"].startswith("cgo_")
     assert [("vera", "viewer", None)] == [(one["name"], one["role"], one["revoked_at"]) for one in listed]
     assert revoked["revoked_at"] is not None
 
 
 @requirement("administration-2")
 @pytest.mark.usefixtures("folder")
-def test_a_name_that_cannot_be_used_is_told() -> None:
-    error = told("operators", "create", "cli", status=1)["error"]
+def test_an_unusable_name_is_reported() -> None:
+    error = run_json("operators", "create", "cli", status=1)["error"]
 
     assert ("invalid_parameters", "name") == (error["code"], error["details"][0]["parameter"])
 
 
 @requirement("administration-7", "administration-14")
 @pytest.mark.usefixtures("folder")
-def test_what_commands_do_is_recorded_listed_and_exported() -> None:
-    workspace = told("workspaces", "create", "Acme")["workspace_id"]
-    told("keys", "create", workspace)
-    told("vault", "rotate")
-    listed = told("audit", "list", "--actor", "cli")
-    of_keys = told("audit", "list", "--act", "create_key", "--since", "2020-01-01")
+def test_commands_are_recorded_listed_and_exported() -> None:
+    workspace = run_json("workspaces", "create", "Acme")["workspace_id"]
+    run_json("keys", "create", workspace)
+    run_json("vault", "rotate")
+    listed = run_json("audit", "list", "--actor", "cli")
+    of_keys = run_json("audit", "list", "--act", "create_key", "--since", "2020-01-01")
     exported = [loads(line) for line in run("audit", "export", "--after", "1").stdout.splitlines()]
 
     assert ["rotate_vault", "create_key", "create_workspace"] == [entry["act"] for entry in listed]
@@ -71,24 +71,24 @@ def test_what_commands_do_is_recorded_listed_and_exported() -> None:
 @requirement("administration-11")
 def test_verifying_names_the_entry_that_was_edited(folder: Path) -> None:
     for name in ("one", "two", "three"):
-        told("workspaces", "create", name)
-    whole = told("audit", "verify")
+        run_json("workspaces", "create", name)
+    intact = run_json("audit", "verify")
     edited = sqlite3.connect(folder / "gateway.db")
     edited.execute("UPDATE audit SET actor = 'somebody' WHERE sequence = 2")
     edited.commit()
     edited.close()
-    broken = told("audit", "verify", status=1)
-    later = told("audit", "verify", "--after", "2")
+    broken = run_json("audit", "verify", status=1)
+    later = run_json("audit", "verify", "--after", "2")
 
-    assert (3, None) == (whole["entries"], whole["broken"])
+    assert (3, None) == (intact["entries"], intact["broken"])
     assert (2, "Entry 2 was altered, or written under another key.") == (broken["broken"], broken["reason"])
     assert (1, None) == (later["entries"], later["broken"])
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_new_chain_can_be_begun() -> None:
-    told("workspaces", "create", "Acme")
-    begun = told("audit", "restart")
+    run_json("workspaces", "create", "Acme")
+    begun = run_json("audit", "restart")
 
     assert {"first": 2} == begun
-    assert 1 == told("audit", "verify", "--after", "1")["entries"]
+    assert 1 == run_json("audit", "verify", "--after", "1")["entries"]

@@ -49,9 +49,9 @@ def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[byte
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 @requirement("deployment-6")
 def test_a_program_that_dumps_are_piped_to_gets_none_either() -> None:
-    asked = "import ctypes; print(ctypes.CDLL(None).prctl(3))"
-    look = f"from connector_gateway.cli.serve.core_dumps import disable; disable(); {asked}"
-    told = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True, timeout=60).stdout
+    script = "import ctypes; print(ctypes.CDLL(None).prctl(3))"
+    look = f"from connector_gateway.cli.serve.core_dumps import disable; disable(); {script}"
+    output = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True, timeout=60).stdout
 
     # The answer to PR_GET_DUMPABLE.
-    assert "0\n" == told
+    assert "0\n" == output

@@ -53,8 +53,8 @@ class Folder:
 
     def _options(self, environment: dict[str, str]) -> dict[str, Any]:
         bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
-        settings_given = {"GATEWAY_WATCH": "off", **self.environment, **environment}
-        return {"cwd": self.path, "env": bare | settings_given}
+        settings = {"GATEWAY_WATCH": "off", **self.environment, **environment}
+        return {"cwd": self.path, "env": bare | settings}
 
 
 def answers(url: str) -> bool:
@@ -124,7 +124,7 @@ def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> N
 
 
 @requirement("administration-21")
-def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
+def test_no_link_is_printed_where_a_log_is_stored(folder: Folder) -> None:
     with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as lines:
         pass
 
@@ -135,7 +135,7 @@ def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
 
 @requirement("administration-21")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "console"])
-def test_no_link_is_made_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
+def test_no_link_is_created_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
     with folder.serving():
         ended = folder.run("console", "--url", url)
 
@@ -171,14 +171,14 @@ def steps(lines: list[str]) -> list[str]:
     return [line[2:].split(" connector-gateway")[0].strip() for line in lines if line.startswith("  [")]
 
 
-def test_a_second_start_keeps_the_settings_of_the_first(folder: Folder) -> None:
+def test_a_second_start_preserves_the_settings_of_the_first(folder: Folder) -> None:
     with folder.serving():
-        kept = (folder.path / ".env").read_text()
+        env_file = (folder.path / ".env").read_text()
         workspace_id = folder.json("workspaces", "create", "Ours")["workspace_id"]
     with folder.serving() as lines:
         listed = folder.json("workspaces", "list")
 
-    assert kept == (folder.path / ".env").read_text()
+    assert env_file == (folder.path / ".env").read_text()
     assert [workspace_id] == [workspace["workspace_id"] for workspace in listed]
     assert f"listening    {folder.base_url}" == lines[0]
 
@@ -204,7 +204,7 @@ def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Fo
 
     listed = Folder(elsewhere, 0).json("workspaces", "list", GATEWAY_ENV_FILE=str(tmp_path / ".env"))
 
-    assert [workspace["workspace_id"]] == [found["workspace_id"] for found in listed]
+    assert [workspace["workspace_id"]] == [row["workspace_id"] for row in listed]
 
 
 def test_the_environment_goes_before_the_file(folder: Folder) -> None:
@@ -216,14 +216,14 @@ def test_the_environment_goes_before_the_file(folder: Folder) -> None:
     assert [] == listed
 
 
-def test_a_file_that_is_named_and_not_there_is_told(folder: Folder) -> None:
+def test_a_missing_named_file_is_reported(folder: Folder) -> None:
     ended = folder.run("workspaces", "list", GATEWAY_ENV_FILE="nowhere.env")
 
     assert (1, "") == (ended.returncode, ended.stdout)
     assert "Error: GATEWAY_ENV_FILE names nowhere.env, which is not there.\n" == ended.stderr
 
 
-def test_no_second_secrets_are_made_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
+def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
     with folder.serving():
         pass
     (folder.path / ".env").unlink()
@@ -264,7 +264,7 @@ def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None
     assert 200 == status
 
 
-def test_of_two_installations_in_a_folder_the_chosen_one_is_told(folder: Folder) -> None:
+def test_of_two_installations_in_a_folder_the_chosen_one_is_named(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     (folder.path / ".data").mkdir()

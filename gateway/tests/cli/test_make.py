@@ -76,7 +76,7 @@ def test_a_failed_environment_is_removed(clone: Path) -> None:
 
 
 def test_clean_leaves_cloned_files_and_serve_data(clone: Path) -> None:
-    kept = {clone / name for name in ("gateway/src/package/module.py", ".env", "gateway.db")}
+    remaining = {clone / name for name in ("gateway/src/package/module.py", ".env", "gateway.db")}
     created = ["gateway/src/package/__pycache__/module.pyc", "gateway/src/package.egg-info/PKG-INFO"]
     created += [
         "tests/__pycache__/a.pyc",
@@ -88,11 +88,11 @@ def test_clean_leaves_cloned_files_and_serve_data(clone: Path) -> None:
         ".ruff_cache/x",
     ]
     cloned = {path for path in clone.rglob("*") if path.is_file()}
-    for path in (*kept, *(clone / name for name in created)):
+    for path in (*remaining, *(clone / name for name in created)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
     make(clone, "clean")
 
-    assert cloned | kept == {path for path in clone.rglob("*") if path.is_file()}
+    assert cloned | remaining == {path for path in clone.rglob("*") if path.is_file()}
     assert not (clone / "tests" / "__pycache__").exists()

@@ -18,14 +18,14 @@ def shelf() -> FakeUpstream:
 
 @pytest.fixture(scope="module")
 def house(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    rooms = {"notes": NOTES, **connectors(shelf)}
+    connectors_by_name = {"notes": NOTES, **connectors(shelf)}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
-        run_gateway(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
+        run_gateway(sandbox, tmp_path_factory.mktemp("http"), connectors=connectors_by_name) as gateway,
     ):
         credentials = {"token": "shelf-token-1"}
-        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))
-        gateway.connections["shelf"] = made["connection_id"]
+        connection = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))
+        gateway.connections["shelf"] = connection["connection_id"]
         yield gateway
 
 

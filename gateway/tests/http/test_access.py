@@ -28,14 +28,14 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What was printed since the last look, which is one line at least."""
-    told: list[str] = []
+    lines: list[str] = []
 
     def some() -> bool:
-        told.extend(capsys.readouterr().out.splitlines())
-        return bool(told)
+        lines.extend(capsys.readouterr().out.splitlines())
+        return bool(lines)
 
     wait_until(some)
-    return told
+    return lines
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -43,8 +43,8 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     logged: list[dict[str, Any]] = []
 
     def some() -> bool:
-        told = map(json.loads, capsys.readouterr().out.splitlines())
-        logged.extend(line for line in told if line["event"] == "answered")
+        entries = map(json.loads, capsys.readouterr().out.splitlines())
+        logged.extend(line for line in entries if line["event"] == "answered")
         return bool(logged)
 
     wait_until(some)
@@ -97,18 +97,18 @@ def test_a_path_is_logged_without_what_may_be_a_token(
 
 @pytest.mark.parametrize("text", ["<b>[docs]", "\x1b[31mred\x07\x9b2J", "a\nb", "\u202efdp.exe", "x" * 150])
 @requirement("common-151")
-def test_whatever_an_address_holds_is_logged_on_one_line_of_ascii(
+def test_any_path_is_logged_on_one_line_of_ascii(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     gateway.request("GET", f"/{quote(text)}")
-    told = printed(capsys)
+    lines = printed(capsys)
 
-    assert ["/…"] == [json.loads(line)["path"] for line in told]
-    assert all(line.isascii() and line.isprintable() for line in told)
+    assert ["/…"] == [json.loads(line)["path"] for line in lines]
+    assert all(line.isascii() and line.isprintable() for line in lines)
 
 
 @requirement("common-151")
-def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejected_requests_are_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": "Bearer nobody"})
     (line,) = lines(capsys)
 
@@ -116,7 +116,7 @@ def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture
 
 
 @requirement("common-151")
-def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_logged_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path) as gateway:
         gateway.get("/notes/databases", limit=1)
 

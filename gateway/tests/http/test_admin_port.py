@@ -50,7 +50,7 @@ def statuses(address: str) -> set[int]:
 
 
 @requirement("deployment-1")
-def test_what_operators_use_is_found_at_their_port_only(apart: Installation) -> None:
+def test_operator_routes_are_served_at_the_admin_port_only(apart: Installation) -> None:
     assert {404} == statuses(apart.base_url)
     assert 404 not in {
         httpx.get(f"{apart.admin_url}{path}", headers=OPERATORS).status_code
@@ -61,17 +61,17 @@ def test_what_operators_use_is_found_at_their_port_only(apart: Installation) -> 
 @requirement("deployment-1")
 @pytest.mark.parametrize("path", ["//console", "/console/", "/v1/../console", "/%63onsole", "/CONSOLE", "/metrics/"])
 def test_no_spelling_leads_there(apart: Installation, path: str) -> None:
-    assert 404 == asked(apart, path, f"127.0.0.1:{apart.port}")
+    assert 404 == status_of(apart, path, f"127.0.0.1:{apart.port}")
 
 
 @requirement("deployment-1")
 def test_a_header_that_names_the_other_port_leads_nowhere(apart: Installation) -> None:
     other = apart.admin_url.removeprefix("http://")
 
-    assert [404, 404] == [asked(apart, path, other) for path in ("/console", f"{apart.admin_url}/console")]
+    assert [404, 404] == [status_of(apart, path, other) for path in ("/console", f"{apart.admin_url}/console")]
 
 
-def asked(installation: Installation, path: str, host: str) -> int:
+def status_of(installation: Installation, path: str, host: str) -> int:
     """The status of a request whose *path* is sent as it stands."""
     connection = HTTPConnection("127.0.0.1", installation.port, timeout=30)
     connection.putrequest("GET", path, skip_host=True)
@@ -86,11 +86,11 @@ def asked(installation: Installation, path: str, host: str) -> int:
 
 @requirement("deployment-2")
 def test_the_operator_token_opens_nothing_at_the_public_port(apart: Installation) -> None:
-    refused = [httpx.get(f"{apart.base_url}{path}", headers=OPERATORS) for path in ("/v1/connections", "/v1/runs")]
+    replies = [httpx.get(f"{apart.base_url}{path}", headers=OPERATORS) for path in ("/v1/connections", "/v1/runs")]
     taken = [httpx.get(f"{apart.admin_url}{path}", headers=OPERATORS) for path in ("/v1/connections", "/v1/runs")]
 
-    assert [(401, "invalid_api_key")] * 2 == [(one.status_code, one.json()["error"]["code"]) for one in refused]
-    assert "the operator token is accepted at GATEWAY_ADMIN_PORT only" in refused[0].text
+    assert [(401, "invalid_api_key")] * 2 == [(one.status_code, one.json()["error"]["code"]) for one in replies]
+    assert "the operator token is accepted at GATEWAY_ADMIN_PORT only" in replies[0].text
     assert [200, 200] == [one.status_code for one in taken]
 
 
@@ -104,13 +104,13 @@ def test_keys_are_served_at_the_public_port(apart: Installation) -> None:
 
 @requirement("deployment-1")
 def test_no_hint_leads_from_the_public_port_to_a_route_that_is_not_there(apart: Installation) -> None:
-    hints = [httpx.get(f"{address}/v1/workspace").json()["error"]["details"] for address in told_by(apart)]
+    hints = [httpx.get(f"{address}/v1/workspace").json()["error"]["details"] for address in base_urls(apart)]
 
     assert "GET or POST /v1/workspaces" == hints[1][0]["did_you_mean"]
     assert "workspaces" not in str(hints[0])
 
 
-def told_by(installation: Installation) -> tuple[str, str]:
+def base_urls(installation: Installation) -> tuple[str, str]:
     return installation.base_url, installation.admin_url
 
 
@@ -126,8 +126,8 @@ def test_the_public_port_is_not_taken_for_the_operators(tmp_path: Path) -> None:
 
     ended = start(port, port, tmp_path)
 
-    told = f"Error: GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.\n"
-    assert (3, told) == (ended.returncode, ended.stderr)
+    message = f"Error: GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.\n"
+    assert (3, message) == (ended.returncode, ended.stderr)
 
 
 def test_a_taken_port_of_operators_is_named_with_its_setting(tmp_path: Path) -> None:
@@ -135,5 +135,5 @@ def test_a_taken_port_of_operators_is_named_with_its_setting(tmp_path: Path) -> 
         port = taken.getsockname()[1]
         ended = start(0, port, tmp_path)
 
-    told = f"Error: Port {port} on 127.0.0.1 is in use; choose another with GATEWAY_ADMIN_PORT.\n"
-    assert (3, told) == (ended.returncode, ended.stderr)
+    message = f"Error: Port {port} on 127.0.0.1 is in use; choose another with GATEWAY_ADMIN_PORT.\n"
+    assert (3, message) == (ended.returncode, ended.stderr)

@@ -9,7 +9,7 @@ from connector_gateway.http.api.responses import HttpResponse, RequestContext
 from harness.requirement import requirement
 
 
-class Held:
+class RecordingClient:
     """A client that notes what is held for it."""
 
     body_overdue = False
@@ -27,7 +27,9 @@ class Held:
         """It takes everything at once."""
 
 
-async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = None) -> list[dict[str, Any]]:
+async def sent(
+    answer: HttpResponse, method: str = "GET", client: RecordingClient | None = None
+) -> list[dict[str, Any]]:
     """The messages that *answer* leaves in."""
     messages: list[dict[str, Any]] = []
 
@@ -37,7 +39,7 @@ async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = 
     async def send(message: Message) -> None:
         messages.append(dict(message))
 
-    scope = {"type": "http", "method": method, "headers": [], "state": {"client": client or Held()}}
+    scope = {"type": "http", "method": method, "headers": [], "state": {"client": client or RecordingClient()}}
     await RequestContext(scope, receive).send(answer, send)
     return messages
 
@@ -59,7 +61,7 @@ async def test_a_body_in_pieces_leaves_piece_by_piece() -> None:
 
 
 @pytest.mark.parametrize("more", [[], [b"long"]])
-async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: list[bytes]) -> None:
+async def test_a_body_that_was_not_requested_sends_only_its_length(more: list[bytes]) -> None:
     answer = HttpResponse(200, b"{}", more=more)
     start, *bodies = await sent(answer, "HEAD")
 
@@ -69,7 +71,7 @@ async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: li
 
 @requirement("common-176")
 async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
-    client = Held()
+    client = RecordingClient()
     _, *bodies = await sent(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)
 
     assert [220_001, 0] == client.noted
@@ -78,8 +80,8 @@ async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
 
 
 @pytest.mark.parametrize(("size", "method"), [(1000, "GET"), (200_000, "HEAD")])
-async def test_what_is_small_or_not_asked_for_is_not_counted(size: int, method: str) -> None:
-    client = Held()
+async def test_small_or_unrequested_bodies_are_not_counted(size: int, method: str) -> None:
+    client = RecordingClient()
     await sent(HttpResponse(200, b"x" * size), method, client)
 
     assert [] == client.noted

@@ -73,7 +73,7 @@ def test_the_connection_is_checked_before_idempotency(gateway: Gateway) -> None:
 
 
 @requirement("common-34")
-def test_a_body_that_is_compressed_is_told_to_be_sent_as_it_is(gateway: Gateway) -> None:
+def test_a_compressed_body_is_rejected_with_its_remedy(gateway: Gateway) -> None:
     reply = post(gateway, gzip.compress(b"{}"), {"Content-Encoding": "gzip"})
 
     assert (415, "unsupported_media_type") == (reply.status, reply.code)
@@ -97,16 +97,14 @@ def test_a_body_that_is_compressed_is_told_to_be_sent_as_it_is(gateway: Gateway)
         (b'{"name": "\xff"}', "application/json", 400, "invalid_json"),
     ],
 )
-def test_a_body_that_cannot_be_used_is_refused(
-    gateway: Gateway, content: bytes, kind: str, status: int, code: str
-) -> None:
+def test_an_unusable_body_is_rejected(gateway: Gateway, content: bytes, kind: str, status: int, code: str) -> None:
     reply = post(gateway, content, {"Content-Type": kind})
 
     assert (status, code) == (reply.status, reply.code)
 
 
 @requirement("common-34")
-def test_a_body_without_a_type_is_refused(gateway: Gateway) -> None:
+def test_a_body_without_a_content_type_is_rejected(gateway: Gateway) -> None:
     request = gateway.http.build_request(
         "POST", gateway.base_url + THINGS, content=b"{}", headers={"Authorization": f"Bearer {gateway.key}"}
     )
@@ -128,7 +126,7 @@ def test_a_body_of_unknown_length_is_limited_too(gateway: Gateway) -> None:
     assert (413, "payload_too_large") == (reply.status, reply.code)
 
 
-def test_a_body_in_pieces_is_read_whole(gateway: Gateway) -> None:
+def test_a_body_in_chunks_is_read_completely(gateway: Gateway) -> None:
     connection_id = gateway.connections["shelf"]
     pieces = (piece.encode() for piece in ("{", f'"connection_id": "{connection_id}", ', '"name": "cup"', "}"))
 
@@ -136,7 +134,7 @@ def test_a_body_in_pieces_is_read_whole(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("query", ["caf%E9=1", "%00=1", "a=1&a=2", "%ED%A0%80=1", "=", "&&&x", "name=%FF"])
-def test_strange_queries_are_refused_in_the_one_shape(gateway: Gateway, query: str) -> None:
+def test_malformed_queries_are_rejected_with_the_error_shape(gateway: Gateway, query: str) -> None:
     connection_id = gateway.connections["shelf"]
     read = gateway.request("GET", f"{THINGS}?connection_id={connection_id}&{query}")
     write = post(gateway.with_key(), f'{{"connection_id": "{connection_id}", "name": "n"}}')
@@ -175,7 +173,7 @@ def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
 
 
 @requirement("common-44")
-def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
+def test_a_rejection_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(REJECTED)
     reply = put(gateway)
 
@@ -193,7 +191,7 @@ def test_the_run_is_named_in_body_and_header(gateway: Gateway) -> None:
 
 
 @requirement("common-136")
-def test_every_answer_tells_where_the_time_went(gateway: Gateway) -> None:
+def test_every_response_reports_its_timings(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
     timing = re.fullmatch(
         r"queue;dur=(\d+\.\d), upstream;dur=(\d+\.\d), gateway;dur=(\d+\.\d)", reply.headers["server-timing"]
@@ -204,7 +202,7 @@ def test_every_answer_tells_where_the_time_went(gateway: Gateway) -> None:
 
 
 @requirement("common-18", "common-19")
-def test_no_answer_may_be_kept_by_caches(gateway: Gateway) -> None:
+def test_no_response_may_be_cached(gateway: Gateway) -> None:
     replies = [put(gateway), put(gateway, name=5), gateway.request("GET", "/v1/nothing")]
 
     assert ["no-store"] * 3 == [reply.headers["cache-control"] for reply in replies]
@@ -251,7 +249,7 @@ def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: FakeUpstr
 
 
 @requirement("common-55")
-def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway: Gateway, shelf: FakeUpstream) -> None:
+def test_an_internal_error_has_the_error_shape_and_reveals_no_detail(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.things.append(5)  # type: ignore[arg-type]
     reply = gateway.get("/shelf/things")
 
@@ -303,7 +301,7 @@ def test_where_nothing_is_that_is_said_in_the_error_shape(gateway: Gateway, path
         ("PUT", "/v1/keys", None),
     ],
 )
-def test_what_is_asked_of_no_operation_is_told_with_its_connector(
+def test_an_unknown_operation_is_reported_with_its_connector(
     gateway: Gateway, method: str, path: str, connector: str | None
 ) -> None:
     assert connector == gateway.request(method, path).body["connector"]
@@ -325,7 +323,7 @@ def test_what_is_asked_of_no_operation_is_told_with_its_connector(
         ("DELETE", "/openapi.json", "GET, HEAD"),
     ],
 )
-def test_a_method_that_an_address_does_not_take_is_refused_with_those_it_does(
+def test_an_unsupported_method_is_rejected_with_the_allowed_methods(
     gateway: Gateway, method: str, path: str, allowed: str
 ) -> None:
     answer = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
@@ -377,7 +375,7 @@ def test_the_time_to_wait_is_until_the_oldest_call_leaves_the_minute(gateway: Ga
 
 
 @requirement("common-70", "common-73")
-def test_all_kinds_of_calls_count_even_those_that_are_refused_for_other_reasons(gateway: Gateway) -> None:
+def test_all_calls_count_even_rejected_ones(gateway: Gateway) -> None:
     caller = gateway.with_key("read", calls_per_minute=10)
     replies = [
         caller.get("/shelf/things"),
@@ -412,7 +410,7 @@ def test_without_a_valid_key_nothing_is_left(gateway: Gateway) -> None:
 
 
 @requirement("common-74")
-def test_the_limit_is_told_in_the_draft_standards_words_too(gateway: Gateway) -> None:
+def test_the_limit_is_reported_in_the_draft_standard_headers_too(gateway: Gateway) -> None:
     reply = gateway.with_key(calls_per_minute=10).get("/shelf/things")
 
     assert '"key";q=10;w=60' == reply.headers["ratelimit-policy"]
@@ -430,15 +428,15 @@ def test_at_once_no_more_calls_are_let_in_than_are_left(gateway: Gateway) -> Non
 
 
 @requirement("common-112", "common-114")
-def test_a_run_is_found_as_soon_as_its_answer_is_there(gateway: Gateway) -> None:
+def test_a_run_is_readable_as_soon_as_its_response_arrives(gateway: Gateway) -> None:
     replies = gateway.together(*[lambda: gateway.get("/shelf/things")] * 8, *[lambda: put(gateway, name=5)] * 8)
-    found = [gateway.request("GET", f"/v1/runs/{reply.body['run_id']}") for reply in replies]
+    runs = [gateway.request("GET", f"/v1/runs/{reply.body['run_id']}") for reply in replies]
 
-    assert [200] * 16 == [reply.status for reply in found]
+    assert [200] * 16 == [reply.status for reply in runs]
 
 
 @requirement("common-111")
-def test_a_run_tells_how_it_went(gateway: Gateway) -> None:
+def test_a_run_reports_its_outcome(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", limit=1)
     run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
 
@@ -450,7 +448,7 @@ def test_a_run_tells_how_it_went(gateway: Gateway) -> None:
 
 
 @requirement("common-111", "common-120")
-def test_a_refused_run_keeps_names_and_no_values(gateway: Gateway) -> None:
+def test_a_rejected_run_stores_names_and_no_values(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["database_id"]
     values = {"Name": "Acme", "Stage": "Sesame", "Value": "Sesame"}
     reply = gateway.post("/notes/pages", database_id=database_id, properties=values)
@@ -467,7 +465,7 @@ def test_a_run_that_ended_well_has_no_details(gateway: Gateway) -> None:
     assert gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]["details"] is None
 
 
-def test_of_many_faults_and_long_names_little_is_kept(gateway: Gateway) -> None:
+def test_many_details_and_long_names_are_truncated_in_the_run(gateway: Gateway) -> None:
     reply = put(gateway, **{f"{'x' * 500}{number}": 1 for number in range(100)})
     run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]
 
@@ -484,7 +482,7 @@ def test_a_call_that_was_one_too_many_has_its_run(gateway: Gateway) -> None:
 
 
 @requirement("common-120")
-def test_the_history_keeps_no_values_no_texts_and_no_tokens(gateway: Gateway) -> None:
+def test_the_history_stores_no_values_no_texts_and_no_tokens(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["database_id"]
     reply = gateway.post(
         "/notes/pages", database_id=database_id, properties={"Name": "Sesame opens"}, children=["Sesame closes"]

@@ -49,8 +49,8 @@ def waits_for(gateway: Gateway, phase: ConnectionState) -> bool:
 @pytest.fixture
 def speaker(gateway: Gateway) -> Iterator[RawHttpClient]:
     """A connection to the server."""
-    with open_raw_connection(gateway.base_url) as made:
-        yield made
+    with open_raw_connection(gateway.base_url) as client:
+        yield client
 
 
 def authorised(gateway: Gateway) -> str:
@@ -59,17 +59,15 @@ def authorised(gateway: Gateway) -> str:
 
 def latest(gateway: Gateway) -> dict[str, Any]:
     """The newest run."""
-    found: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
-    return found
+    run: dict[str, Any] = gateway.request("GET", "/v1/runs", params={"limit": 1}).body["data"][0]
+    return run
 
 
 # What is read at all
 
 
 @requirement("common-168")
-def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(
-    gateway: Gateway, speaker: RawHttpClient
-) -> None:
+def test_an_exhausted_key_is_rejected_before_the_body_is_read(gateway: Gateway, speaker: RawHttpClient) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
     speaker.ask("POST", THINGS, authorised(caller), JSON, "Content-Length: 1000")
@@ -80,7 +78,7 @@ def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(
 
 
 @requirement("common-168")
-def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Gateway, speaker: RawHttpClient) -> None:
+def test_a_read_key_is_rejected_before_the_body_is_read(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway.with_key("read")), JSON, "Content-Length: 1000")
     status, body = speaker.answer()
 
@@ -111,7 +109,7 @@ def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speak
 
 
 @requirement("common-169")
-def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gateway, speaker: RawHttpClient) -> None:
+def test_a_duplicate_idempotency_key_appears_in_the_history(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, *["Idempotency-Key: k"] * 2, "Content-Length: 2", body=b"{}")
     _, body = speaker.answer()
 
@@ -119,7 +117,7 @@ def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gat
 
 
 @pytest.mark.parametrize("path", ["/v1/workspaces", "/v1/nothing"])
-def test_other_routes_refuse_a_second_authorisation_as_well(
+def test_other_routes_reject_a_second_authorisation_as_well(
     gateway: Gateway, speaker: RawHttpClient, path: str
 ) -> None:
     speaker.ask("GET", path, authorised(gateway), authorised(gateway))
@@ -140,7 +138,7 @@ def test_other_routes_refuse_a_second_authorisation_as_well(
     ],
     ids=["one", "many", "address"],
 )
-def test_headers_that_are_too_large_are_refused_in_our_shape(
+def test_too_large_headers_are_rejected_with_the_error_shape(
     gateway: Gateway, speaker: RawHttpClient, head: str
 ) -> None:
     speaker.say(head + "\r\n")
@@ -151,7 +149,7 @@ def test_headers_that_are_too_large_are_refused_in_our_shape(
 
 
 @requirement("common-171")
-def test_a_header_without_end_is_refused_before_it_ends(gateway: Gateway, speaker: RawHttpClient) -> None:
+def test_an_endless_header_is_rejected_before_it_ends(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Endless: " + "x" * 400_000)
 
     assert 431 == speaker.answer()[0]
@@ -191,7 +189,7 @@ def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, s
 @pytest.mark.parametrize(
     "text", ["HELLO\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /é HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"]
 )
-def test_what_is_no_http_is_refused_in_our_shape(gateway: Gateway, speaker: RawHttpClient, text: str) -> None:
+def test_invalid_http_is_rejected_with_the_error_shape(gateway: Gateway, speaker: RawHttpClient, text: str) -> None:
     speaker.say(text)
     status, body = speaker.answer()
 
@@ -222,7 +220,7 @@ def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, 
 # What is refused before there is a call is counted, and told to the operator
 
 
-def refusals(gateway: Gateway, reason: str) -> float:
+def rejection_count(gateway: Gateway, reason: str) -> float:
     """How often something was refused for that reason."""
     text = gateway.http.get(f"{gateway.base_url}/metrics").text
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
@@ -240,28 +238,28 @@ def refusals(gateway: Gateway, reason: str) -> float:
 def test_what_the_protocol_refuses_is_counted_and_logged_without_its_content(
     gateway: Gateway, speaker: RawHttpClient, text: str, reason: str
 ) -> None:
-    before = refusals(gateway, reason)
+    before = rejection_count(gateway, reason)
     passing(gateway, 0)  # lines are counted anew
     with capture_logs() as logged:
         speaker.say(text)
         _, body = speaker.answer()
 
-    told = {"event": "refused by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
-    assert 1 == refusals(gateway, reason) - before
-    assert [{**told, "run_id": body["run_id"]}] == logged
+    expected = {"event": "refused by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
+    assert 1 == rejection_count(gateway, reason) - before
+    assert [{**expected, "run_id": body["run_id"]}] == logged
 
 
 def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: RawHttpClient) -> None:
-    before = refusals(gateway, "request_incomplete")
+    before = rejection_count(gateway, "request_incomplete")
     speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
     wait_until(lambda: waits_for(gateway, ConnectionState.HEAD))
     passing(gateway, HEAD_SECONDS)
     speaker.answer()
 
-    assert 1 == refusals(gateway, "request_incomplete") - before
+    assert 1 == rejection_count(gateway, "request_incomplete") - before
 
 
-def test_many_refusals_are_told_in_a_few_lines() -> None:
+def test_many_rejections_are_logged_in_a_few_lines() -> None:
     counted = clients()
     with capture_logs() as logged:
         deque(
@@ -279,7 +277,7 @@ def test_many_refusals_are_told_in_a_few_lines() -> None:
 
 
 @requirement("common-172")
-def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker: RawHttpClient) -> None:
+def test_late_headers_are_rejected(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
     wait_until(lambda: waits_for(gateway, ConnectionState.HEAD))
     passing(gateway, HEAD_SECONDS - 1)
@@ -310,9 +308,7 @@ def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: Ra
 
 
 @requirement("common-173")
-def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
-    gateway: Gateway, speaker: RawHttpClient
-) -> None:
+def test_a_late_body_is_rejected_and_appears_in_the_history(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Content-Length: 1000", body=b"{")
     wait_until(lambda: waits_for(gateway, ConnectionState.BODY))
     passing(gateway, BODY_SECONDS)
@@ -380,7 +376,7 @@ def narrow(tmp_path: Path) -> Iterator[Gateway]:
 
 
 @requirement("common-175")
-def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> None:
+def test_too_many_connections_of_one_address_are_rejected(narrow: Gateway) -> None:
     with open_raw_connection(narrow.base_url) as one, open_raw_connection(narrow.base_url) as two:
         one.ask("GET", "/healthz")
         two.ask("GET", "/healthz")
@@ -392,7 +388,7 @@ def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> Non
     assert (503, "overloaded", 5) == (status, body["error"]["code"], body["retry_after"])
 
 
-def test_there_is_room_again_once_somebody_has_left(narrow: Gateway) -> None:
+def test_a_closed_connection_frees_its_slot(narrow: Gateway) -> None:
     with open_raw_connection(narrow.base_url), open_raw_connection(narrow.base_url):
         wait_until(lambda: connected(narrow) == 2)
     wait_until(lambda: connected(narrow) == 0)
@@ -421,7 +417,7 @@ def clients(**limits: int) -> ClientConnections:
 
 
 @requirement("common-176")
-def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> None:
+def test_above_the_limit_the_longest_idle_requests_are_cut() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     slowest, slow, newest = Peer("a", 1), Peer("a", 2), Peer("a", 0)
     counted.reserve_buffer(slow, 40)
@@ -460,7 +456,7 @@ def test_what_is_released_counts_no_more() -> None:
     assert not other.was_cut
 
 
-def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
+def test_a_request_larger_than_the_limit_is_not_cut_for_itself() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=100)
     only = Peer("a", 0)
     counted.reserve_buffer(only, 500)

@@ -25,11 +25,11 @@ SCHEMAS = DOCUMENT["components"]["schemas"]
 ROUTES: Mapping[str, Schema] = {
     described["operationId"]: described for methods in DOCUMENT["paths"].values() for described in methods.values()
 }
-REFUSALS = {
+EARLY_ERRORS = {
     **{
-        f"{room.name}_{operation.name}": operation.all_errors
-        for room in CONNECTORS.values()
-        for operation in room.operations
+        f"{connector.name}_{operation.name}": operation.all_errors
+        for connector in CONNECTORS.values()
+        for operation in connector.operations
     },
     **{route.name: route.refusals for route in MANAGEMENT},
 }
@@ -40,8 +40,8 @@ RETRIED = {"409", "429", "502", "503", "504"}
 
 def resolved(schema: Schema) -> Schema:
     """What *schema* refers to, or itself."""
-    found: Schema = SCHEMAS[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return found
+    target: Schema = SCHEMAS[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return target
 
 
 def responses(name: str) -> dict[str, Schema]:
@@ -93,15 +93,15 @@ def test_every_shape_is_used() -> None:
 
 @pytest.mark.parametrize("name", ROUTES)
 def test_every_status_names_the_codes_it_can_have(name: str) -> None:
-    told = {status: codes(content["schema"]) for status, content in contents(name).items() if status != "200"}
+    documented = {status: codes(content["schema"]) for status, content in contents(name).items() if status != "200"}
     declared: dict[str, set[str]] = {}
-    for error in REFUSALS[name]:
+    for error in EARLY_ERRORS[name]:
         declared.setdefault(str(error.status), set()).add(error.code)
 
-    assert declared == told
+    assert declared == documented
 
 
-def test_the_errors_of_a_status_are_told_apart_by_their_code() -> None:
+def test_the_errors_of_a_status_are_distinguished_by_their_code() -> None:
     error = SCHEMAS["CreatePageConflictError"]["properties"]["error"]
 
     assert "code" == error["discriminator"]["propertyName"]
@@ -121,13 +121,13 @@ def test_an_optional_field_of_a_body_has_its_default() -> None:
 
 
 def test_every_error_has_one_example() -> None:
-    shown = [
+    example_names = [
         example["$ref"].rpartition("/")[2]
         for response in DOCUMENT["components"]["responses"].values()
         for example in response["content"]["application/json"]["examples"].values()
     ]
 
-    assert {*shown} == DOCUMENT["components"]["examples"].keys()
+    assert {*example_names} == DOCUMENT["components"]["examples"].keys()
 
 
 @pytest.mark.parametrize("name", ROUTES)
@@ -166,27 +166,27 @@ def test_every_operation_shows_a_call_and_its_answer() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ROUTES.keys() - WITHOUT_EXAMPLE))
-def test_what_is_shown_fits_its_schema(name: str) -> None:
-    shown = [contents(name)["200"]]
-    shown += [ROUTES[name]["requestBody"]["content"]["application/json"]] if "requestBody" in ROUTES[name] else []
-    whole = [{"$ref": content["schema"]["$ref"], "components": DOCUMENT["components"]} for content in shown]
+def test_examples_fit_their_schemas(name: str) -> None:
+    media_types = [contents(name)["200"]]
+    media_types += [ROUTES[name]["requestBody"]["content"]["application/json"]] if "requestBody" in ROUTES[name] else []
+    schemas = [{"$ref": content["schema"]["$ref"], "components": DOCUMENT["components"]} for content in media_types]
 
     assert [] == [
-        fault.message
-        for schema, content in zip(whole, shown, strict=True)
-        for fault in Draft202012Validator(schema).iter_errors(content["example"])
+        error.message
+        for schema, content in zip(schemas, media_types, strict=True)
+        for error in Draft202012Validator(schema).iter_errors(content["example"])
     ]
 
 
-def test_what_is_shown_is_what_comes_of_the_same_calls_now(tmp_path: Path) -> None:
+def test_examples_equal_the_current_responses_to_the_same_calls(tmp_path: Path) -> None:
     with playground(tmp_path) as gateway:
         now = recorded(gateway)
 
-    kept = {name: {"arguments": one.arguments, "answer": one.answer} for name, one in examples().items()}
-    assert kept == now, "run make examples"
+    published = {name: {"arguments": one.arguments, "answer": one.answer} for name, one in examples().items()}
+    assert published == now, "run make examples"
 
 
-def test_nothing_secret_is_shown() -> None:
+def test_examples_contain_no_secrets() -> None:
     texts = [text for one in examples().values() for text in strings([one.arguments, one.answer])]
 
     assert [] == [text for text in texts if re.match(r"(cgw|ntn|op|xoxb|secret)_\w", text)]

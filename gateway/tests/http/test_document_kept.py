@@ -47,7 +47,7 @@ def test_calls_keep_to_the_document(
 
 
 @pytest.mark.parametrize(("path", "method"), below(*MANAGEMENT))
-def test_management_keeps_to_the_document(
+def test_management_responses_follow_the_document(
     documented: ModuleType, schema: Any, path: str, method: str, house: Gateway
 ) -> None:
     documented.call_with_examples(schema, path, method, house, OPERATOR)

@@ -42,7 +42,7 @@ def connect(gateway: Gateway, credentials: Any) -> Reply:
     ],
     ids=["empty", "two lines", "null", "line end", "space", "delete", "next line", "line separator"],
 )
-def test_credentials_that_no_header_carries_are_refused_when_they_are_set(gateway: Gateway, token: str) -> None:
+def test_credentials_that_fit_no_header_are_rejected_when_they_are_set(gateway: Gateway, token: str) -> None:
     reply = connect(gateway, {"token": token})
 
     assert (422, ["credentials.token"]) == (reply.status, [detail["parameter"] for detail in reply.details])
@@ -50,9 +50,9 @@ def test_credentials_that_no_header_carries_are_refused_when_they_are_set(gatewa
 
 
 @requirement("common-161")
-def test_credentials_that_replace_others_are_refused_as_well(gateway: Gateway) -> None:
-    made = connect(gateway, {"token": SECRET}).data["connection_id"]
-    reply = gateway.operator("PATCH", f"/v1/connections/{made}", json={"credentials": {"token": "two\nlines"}})
+def test_replacement_credentials_are_rejected_as_well(gateway: Gateway) -> None:
+    connection_id = connect(gateway, {"token": SECRET}).data["connection_id"]
+    reply = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"credentials": {"token": "two\nlines"}})
 
     assert (422, ["credentials.token"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 

@@ -60,7 +60,7 @@ def test_the_pages_let_nothing_in(gateway: Gateway) -> None:
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202efdp.exe", "\x1b[31mred", "x" * 500])
 @pytest.mark.parametrize("below", ["/docs/errors/", "/docs/", "/"])
-def test_no_page_is_made_of_what_an_address_holds(gateway: Gateway, below: str, text: str) -> None:
+def test_error_pages_contain_nothing_of_the_path(gateway: Gateway, below: str, text: str) -> None:
     answer = gateway.http.get(f"{gateway.base_url}{below}{quote(text, safe='')}", headers=BROWSER)
 
     assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
@@ -81,7 +81,7 @@ def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:
 
 
 @requirement("common-229")
-def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
+def test_the_front_page_points_to_the_documentation(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/")
 
     assert (200, "/docs") == (reply.status, reply.body["reference"])

@@ -103,7 +103,7 @@ async def test_forwarded_is_read_from_the_right(values: list[str], expected: str
 @requirement("limits-5")
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded"])
 @pytest.mark.parametrize("value", [CLIENT, f"for={CLIENT}"])
-async def test_who_is_no_trusted_proxy_names_nobody_else(header: str, value: str) -> None:
+async def test_an_untrusted_proxy_cannot_name_another_client(header: str, value: str) -> None:
     assert "192.0.2.50" == await client_of(header, value, peer="192.0.2.50")
 
 
@@ -119,5 +119,5 @@ async def test_the_header_that_is_not_set_is_not_read() -> None:
 @pytest.mark.parametrize(
     "node", ["1.2.3", "1.2.3.04", "[1.2.3.4]x", "::1]", "localhost", "1.2.3.4:123456", "\uff10.0.0.0"]
 )
-def test_what_is_no_address_is_none(node: str) -> None:
+def test_an_invalid_address_is_none(node: str) -> None:
     assert parse_node(node) is None

@@ -43,18 +43,18 @@ def create_page(installation: Installation) -> httpx.Response:
 
 def answers(installation: Installation, count: int) -> list[tuple[int, Any]]:
     """Status and code of so many calls that write."""
-    told = [create_page(installation) for _ in range(count)]
-    return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in told]
+    outcomes = [create_page(installation) for _ in range(count)]
+    return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in outcomes]
 
 
 @requirement("common-158")
-def test_a_full_disk_is_503_and_not_ready_until_there_is_room_again(installation: Installation) -> None:
+def test_a_full_disk_is_503_and_not_ready_until_space_is_free_again(installation: Installation) -> None:
     with full_disk(installation):
-        told = answers(installation, 5)
+        outcomes = answers(installation, 5)
         ready = installation.http.get(f"{installation.base_url}/readyz").status_code
         alive = installation.http.get(f"{installation.base_url}/healthz").status_code
     after = answers(installation, 5)
 
-    assert [(503, "storage_unavailable")] * 5 == told
+    assert [(503, "storage_unavailable")] * 5 == outcomes
     assert (503, 200) == (ready, alive)
     assert [(200, None)] * 5 == after

@@ -107,7 +107,7 @@ def test_a_value_that_would_end_its_line_is_not_sent(value: bytes) -> None:
     assert b" closed" == answered([(b"x-request-id", value), LENGTH])
 
 
-def test_a_body_of_another_length_than_was_told_breaks_the_connection() -> None:
+def test_a_body_of_another_length_than_declared_breaks_the_connection() -> None:
     written = answered([(b"x-run-id", b"run_1"), (b"content-length", b"3")])
 
     assert written.endswith(b" closed")

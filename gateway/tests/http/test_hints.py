@@ -21,46 +21,46 @@ NOTES = [
 @requirement("common-26")
 def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", querry="leads")
-    (fault,) = reply.body["error"]["details"]
+    (detail,) = reply.body["error"]["details"]
 
-    assert "query" == fault["did_you_mean"]
-    assert ["connection_id", "query", "limit", "cursor"] == fault["allowed"]
+    assert "query" == detail["did_you_mean"]
+    assert ["connection_id", "query", "limit", "cursor"] == detail["allowed"]
     assert "Parameter querry cannot be used as given. Did you mean query?" == reply.body["error"]["message"]
 
 
 @requirement("common-182")
 def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
     reply = gateway.post("/notes/pages", databaseId="d", properties={})
-    faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
+    details = {detail["parameter"]: detail for detail in reply.body["error"]["details"]}
 
-    assert "database_id" == faults["databaseId"]["did_you_mean"]
-    assert "connection_id" in faults["databaseId"]["allowed"]
+    assert "database_id" == details["databaseId"]["did_you_mean"]
+    assert "connection_id" in details["databaseId"]["allowed"]
 
 
 @requirement("common-182")
-def test_what_travels_in_the_path_is_not_listed_beside_it(gateway: Gateway) -> None:
+def test_path_parameters_are_not_among_the_allowed_names(gateway: Gateway) -> None:
     reply = gateway.request("PATCH", "/v1/connectors/notes/pages/p", json={"propertys": {}})
-    faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
+    details = {detail["parameter"]: detail for detail in reply.body["error"]["details"]}
 
-    assert "properties" == faults["propertys"]["did_you_mean"]
-    assert "page_id" not in faults["propertys"]["allowed"]
+    assert "properties" == details["propertys"]["did_you_mean"]
+    assert "page_id" not in details["propertys"]["allowed"]
 
 
-def test_a_name_that_is_like_nothing_is_only_told_what_is_allowed(gateway: Gateway) -> None:
+def test_a_name_without_similar_names_only_lists_the_allowed_names(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", zzz="1")
-    (fault,) = reply.facts
+    (detail,) = reply.facts
 
-    assert {"parameter", "message", "allowed"} == set(fault)
+    assert {"parameter", "message", "allowed"} == set(detail)
 
 
 @requirement("common-182")
 def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/v1/connectors/note/databases")
-    (fault,) = reply.body["error"]["details"]
+    (detail,) = reply.body["error"]["details"]
 
     assert (404, "route_not_found") == (reply.status, reply.code)
     assert 'There is no connector "note". Did you mean notes?' == reply.body["error"]["message"]
-    assert ["notes", "shelf"] == fault["allowed"]
+    assert ["notes", "shelf"] == detail["allowed"]
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
 @requirement("common-183")
 def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
-    (fault,) = reply.body["error"]["details"]
+    (detail,) = reply.body["error"]["details"]
 
-    assert (404, meant) == (reply.status, fault["did_you_mean"])
-    assert NOTES == fault["allowed"]
+    assert (404, meant) == (reply.status, detail["did_you_mean"])
+    assert NOTES == detail["allowed"]
 
 
 @pytest.mark.parametrize("path", ["/v1/connectors", "/v1/connectors/"])
 @requirement("common-183")
-def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gateway: Gateway, path: str) -> None:
+def test_a_path_that_ends_before_the_connector_lists_the_connectors(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
     assert "The address ends before the connector." == reply.body["error"]["message"]
@@ -91,7 +91,7 @@ def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gatew
 
 @pytest.mark.parametrize("path", ["/v1/connectors/notes", "/v1/connectors/notes/"])
 @requirement("common-183")
-def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gateway: Gateway, path: str) -> None:
+def test_a_path_that_ends_after_the_connector_lists_the_possible_paths(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
     assert "The address ends after the connector notes." == reply.body["error"]["message"]
@@ -115,7 +115,7 @@ def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, me
     assert [{"did_you_mean": meant}] == reply.facts
 
 
-def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:
+def test_an_unencoded_url_in_a_path_is_rejected_with_its_remedy(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/v1/connectors/notes/pages/https://example.com/page")
 
     assert "percent-encoded" in reply.body["error"]["message"]
@@ -131,7 +131,7 @@ def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:
     ],
 )
 @requirement("common-56", "common-186")
-def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway, header: str, said: str) -> None:
+def test_a_key_sent_in_another_way_is_rejected_with_the_remedy(gateway: Gateway, header: str, said: str) -> None:
     sent = header.format(key=gateway.key)
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
 
@@ -148,9 +148,7 @@ def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway
     ],
 )
 @requirement("common-186")
-def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
-    gateway: Gateway, header: str, said: str
-) -> None:
+def test_a_malformed_key_is_distinguished_from_an_unknown_key(gateway: Gateway, header: str, said: str) -> None:
     sent = header.format(key=gateway.key)
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
 
@@ -161,9 +159,9 @@ def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
 
 @requirement("common-182")
 def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
-    (told,) = truncate_details([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
+    (detail,) = truncate_details([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
 
-    assert "Open" == told["did_you_mean"]
+    assert "Open" == detail["did_you_mean"]
 
 
 def test_names_without_end_are_compared_with_nothing() -> None:

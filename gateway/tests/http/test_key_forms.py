@@ -24,8 +24,11 @@ UNFIT = ["a\0b", "a\nb", "a\x85b"]
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    rooms = {name: EMULATORS[name] for name in ("boards", "chat")}
-    with run_emulators(**rooms) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("keys")) as gateway:
+    emulators = {name: EMULATORS[name] for name in ("boards", "chat")}
+    with (
+        run_emulators(**emulators) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("keys")) as gateway,
+    ):
         yield gateway
 
 
@@ -58,8 +61,8 @@ def by_command(gateway: Gateway, key: str) -> Result:
 @pytest.mark.parametrize("key", ["clé", FOUR_BYTES * 1000, '%"literal"'], ids=["accent", "long", "percent"])
 async def test_all_surfaces_mean_one_key(gateway: Gateway, target: dict[str, Any], key: str) -> None:
     async with agent(gateway) as agents:
-        told = await agents.call_tool("chat_post_message", {**target, "idempotency_key": key})
-    by_tool = (told.structured_content or {})["data"]
+        result = await agents.call_tool("chat_post_message", {**target, "idempotency_key": key})
+    by_tool = (result.structured_content or {})["data"]
     in_body = gateway.post("/chat/messages", **target, idempotency_key=key).data
     display = "".join(f"%{byte:02x}" for byte in key.encode())
     in_ascii = by_header(gateway, target, f'%"{display}"'.encode()).data if len(display) < 60_000 else by_tool
@@ -81,7 +84,7 @@ def test_header_and_body_may_carry_the_same_key(gateway: Gateway, target: dict[s
 
 @requirement("keys-6")
 @pytest.mark.parametrize("key", [*UNFIT, "a\ud800b", FOUR_BYTES * 1001, ""], ids=ascii)
-def test_what_is_no_key_is_refused_in_the_same_way_everywhere(
+def test_an_invalid_key_is_rejected_in_the_same_way_everywhere(
     gateway: Gateway, target: dict[str, Any], key: str
 ) -> None:
     escaped = "".join(f"\\u{ord(one):04x}" for one in key) if len(key) < 10 else key
@@ -101,28 +104,28 @@ def test_what_is_no_key_is_refused_in_the_same_way_everywhere(
 
 @requirement("keys-6")
 @pytest.mark.parametrize("key", UNFIT)
-async def test_a_tool_refuses_what_is_no_key(gateway: Gateway, key: str) -> None:
+async def test_a_tool_rejects_an_invalid_key(gateway: Gateway, key: str) -> None:
     card = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Once", "idempotency_key": key}
     async with agent(gateway) as agents:
-        told = (await agents.call_tool("boards_create_card", card)).structured_content or {}
+        result = (await agents.call_tool("boards_create_card", card)).structured_content or {}
 
     assert ("invalid_parameters", "idempotency_key") == (
-        told["error"]["code"],
-        told["error"]["details"][0]["parameter"],
+        result["error"]["code"],
+        result["error"]["details"][0]["parameter"],
     )
 
 
 @requirement("keys-6")
 @pytest.mark.parametrize("value", [b"cl\xe9", b'%"cl%e9"', b'%"open'])
-def test_a_header_that_is_no_text_is_refused(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
-    refused = by_header(gateway, target, value)
+def test_a_header_that_is_no_text_is_rejected(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
+    response = by_header(gateway, target, value)
 
-    assert (422, "idempotency_key") == (refused.status, refused.details[0]["parameter"])
-    assert "RFC 9651" in refused.details[0]["message"]
+    assert (422, "idempotency_key") == (response.status, response.details[0]["parameter"])
+    assert "RFC 9651" in response.details[0]["message"]
 
 
 @requirement("keys-6")
-def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
+def test_a_repeated_header_is_rejected(gateway: Gateway) -> None:
     with open_raw_connection(gateway.base_url) as speaker:
         speaker.ask(
             "POST",
@@ -134,12 +137,12 @@ def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
             "Content-Length: 2",
             body=b"{}",
         )
-        status, refused = speaker.answer()
+        status, body = speaker.answer()
 
     assert (400, "malformed_request", "idempotency-key") == (
         status,
-        refused["error"]["code"],
-        refused["error"]["details"][0]["header"],
+        body["error"]["code"],
+        body["error"]["details"][0]["header"],
     )
 
 

@@ -30,7 +30,7 @@ def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -
 
 
 @requirement("common-54")
-def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_path: Path) -> None:
+def test_a_write_behind_a_hanging_write_is_rejected_after_the_queueing_time(tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_QUEUE_SECONDS="0.3") as gateway,
@@ -39,7 +39,7 @@ def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_pa
         path = f"/notes/pages/{gateway.examples('notes')['page_id']}"
         gateway.fault("notes", method="PATCH", fault="delay", seconds=0.6, times=1)
         replies = gateway.together(*[lambda: gateway.patch(path, archived=True)] * 2)
-        refused = [reply for reply in replies if reply.status == 409]
+        conflicts = [reply for reply in replies if reply.status == 409]
 
     assert [200, 409] == sorted(reply.status for reply in replies)
-    assert [("upstream_conflict", 5)] == [(reply.code, reply.body["retry_after"]) for reply in refused]
+    assert [("upstream_conflict", 5)] == [(reply.code, reply.body["retry_after"]) for reply in conflicts]

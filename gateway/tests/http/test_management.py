@@ -17,7 +17,7 @@ UNASKED = {"credentials": CREDENTIALS, "verify": False}
 """Credentials that the application would refuse."""
 
 
-def made(gateway: Gateway, path: str, **body: Any) -> dict[str, Any]:
+def create(gateway: Gateway, path: str, **body: Any) -> dict[str, Any]:
     """What an operator makes."""
     data: dict[str, Any] = gateway.operator("POST", path, json=body).data
     return data
@@ -25,13 +25,13 @@ def made(gateway: Gateway, path: str, **body: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def workspace(gateway: Gateway) -> str:
-    return str(made(gateway, "/v1/workspaces", name="Acme")["workspace_id"])
+    return str(create(gateway, "/v1/workspaces", name="Acme")["workspace_id"])
 
 
 def connect(gateway: Gateway, workspace: str) -> str:
     """A new connection of *workspace*."""
     body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
-    return str(made(gateway, "/v1/connections", **body)["connection_id"])
+    return str(create(gateway, "/v1/connections", **body)["connection_id"])
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def connection(gateway: Gateway, workspace: str) -> str:
 
 def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]:
     """Requests with a new key of *workspace*."""
-    key = made(gateway, "/v1/keys", **({"workspace_id": workspace, "scope": "read_write"} | more))["key"]
+    key = create(gateway, "/v1/keys", **({"workspace_id": workspace, "scope": "read_write"} | more))["key"]
     return lambda method, path, **sent: gateway.request(
         method, path, headers={"Authorization": f"Bearer {key}"}, **sent
     )
@@ -51,7 +51,7 @@ async def _written(gateway: Gateway, statement: Executable) -> None:
     await gateway.app.database.put(statement, {})
 
 
-def faults(reply: Reply) -> list[str]:
+def parameters_in_error(reply: Reply) -> list[str]:
     assert 422 == reply.status, reply.body
     return [detail["parameter"] for detail in reply.details]
 
@@ -60,8 +60,8 @@ def faults(reply: Reply) -> list[str]:
 
 
 @requirement("common-109", "common-122")
-def test_a_workspace_is_made_listed_and_changed(gateway: Gateway) -> None:
-    workspace = made(gateway, "/v1/workspaces", name="Acme", plan="paid")
+def test_a_workspace_is_created_listed_and_changed(gateway: Gateway) -> None:
+    workspace = create(gateway, "/v1/workspaces", name="Acme", plan="paid")
     changed = gateway.operator(
         "PATCH", f"/v1/workspaces/{workspace['workspace_id']}", json={"name": "Acme & Co", "plan": "free"}
     ).data
@@ -74,7 +74,7 @@ def test_a_workspace_is_made_listed_and_changed(gateway: Gateway) -> None:
 
 @requirement("common-109")
 def test_a_workspace_is_free_unless_said_otherwise(gateway: Gateway) -> None:
-    assert "free" == made(gateway, "/v1/workspaces", name="Acme")["plan"]
+    assert "free" == create(gateway, "/v1/workspaces", name="Acme")["plan"]
 
 
 def test_changing_nothing_of_a_workspace_changes_nothing(gateway: Gateway, workspace: str) -> None:
@@ -91,8 +91,8 @@ def test_changing_nothing_of_a_workspace_changes_nothing(gateway: Gateway, works
         ({"name": "x", "colour": "red"}, ["colour"]),
     ],
 )
-def test_a_workspace_that_does_not_fit_is_refused(gateway: Gateway, body: Any, parameters: list[str]) -> None:
-    assert parameters == faults(gateway.operator("POST", "/v1/workspaces", json=body))
+def test_an_invalid_workspace_is_rejected(gateway: Gateway, body: Any, parameters: list[str]) -> None:
+    assert parameters == parameters_in_error(gateway.operator("POST", "/v1/workspaces", json=body))
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_a_workspace_that_does_not_fit_is_refused(gateway: Gateway, body: Any, p
         ("GET", "/v1/runs/run_nothing", None, "run_not_found"),
     ],
 )
-def test_what_does_not_exist_is_not_found(gateway: Gateway, method: str, path: str, body: Any, code: str) -> None:
+def test_unknown_ids_are_not_found(gateway: Gateway, method: str, path: str, body: Any, code: str) -> None:
     reply = gateway.operator(method, path, json=body)
 
     assert (404, code) == (reply.status, reply.code)
-    assert [f"{code.partition('_')[0]}_id"] == [fault["parameter"] for fault in reply.details]
+    assert [f"{code.partition('_')[0]}_id"] == [detail["parameter"] for detail in reply.details]
 
 
 # Who may
@@ -169,7 +169,7 @@ def test_without_a_valid_token_nothing_is_said(
 
 @requirement("common-59", "common-116")
 def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connection: str) -> None:
-    foreign = keyed(gateway, made(gateway, "/v1/workspaces", name="Other")["workspace_id"])
+    foreign = keyed(gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"])
     own_run = gateway.get("/shelf/things").body["run_id"]
 
     assert [] == foreign("GET", "/v1/connections").data
@@ -216,17 +216,17 @@ def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: 
 def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
     gateway: Gateway, workspace: str, connection: str
 ) -> None:
-    foreign = keyed(gateway, made(gateway, "/v1/workspaces", name="Other")["workspace_id"], manages_connections=True)
+    foreign = keyed(gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"], manages_connections=True)
     path = f"/v1/connections/{connection}"
     body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
-    refused = [
+    replies = [
         foreign("PATCH", path, json={"name": "Mine"}).code,
         foreign("POST", f"{path}/reconnect", json={}).code,
         foreign("POST", f"{path}/test").code,
         foreign("DELETE", path).code,
     ]
 
-    assert ["connection_not_found"] * 4 == refused
+    assert ["connection_not_found"] * 4 == replies
     assert "workspace_not_found" == foreign("POST", "/v1/connections", json=body).code
     assert ("", "active") == tuple(gateway.operator("GET", path).data[name] for name in ("name", "status"))
 
@@ -254,15 +254,15 @@ def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, meth
 def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, workspace: str, connection: str) -> None:
     body = {"workspace_id": workspace, "scope": "read", "connection_ids": [connection], "manages_connections": True}
 
-    assert ["connection_ids"] == faults(gateway.operator("POST", "/v1/keys", json=body))
+    assert ["connection_ids"] == parameters_in_error(gateway.operator("POST", "/v1/keys", json=body))
 
 
 # Keys
 
 
 @requirement("common-123")
-def test_a_key_is_shown_once(gateway: Gateway, workspace: str) -> None:
-    created = made(gateway, "/v1/keys", workspace_id=workspace, scope="read", name="ci")
+def test_a_key_is_returned_once(gateway: Gateway, workspace: str) -> None:
+    created = create(gateway, "/v1/keys", workspace_id=workspace, scope="read", name="ci")
     listed = gateway.operator("GET", f"/v1/keys?workspace_id={workspace}").data
 
     assert created["key"].startswith("cgw_")
@@ -289,7 +289,7 @@ def test_runs_are_not_looked_for_by_names_that_there_are_not(
 
     assert (422, [(parameter, meant)]) == (
         reply.status,
-        [(fault["parameter"], fault.get("did_you_mean")) for fault in reply.details],
+        [(detail["parameter"], detail.get("did_you_mean")) for detail in reply.details],
     )
 
 
@@ -303,13 +303,13 @@ def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> 
 @requirement("common-191")
 def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace, operations=["notes_read_*"])
-    refused = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
+    denied = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
     allowed = own("GET", f"/v1/connectors/notes/events?connection_id={connection}")
 
-    assert (403, "operation_not_allowed") == (refused.status, refused.code)
-    assert [{"allowed": ["notes_read_*"]}] == refused.facts
+    assert (403, "operation_not_allowed") == (denied.status, denied.code)
+    assert [{"allowed": ["notes_read_*"]}] == denied.facts
     assert "operation_not_allowed" != allowed.body.get("error", {}).get("code")
-    assert 200 == own("GET", f"/v1/runs/{refused.body['run_id']}").status
+    assert 200 == own("GET", f"/v1/runs/{denied.body['run_id']}").status
 
 
 @requirement("common-60")
@@ -330,22 +330,22 @@ def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, co
         ({"workspace_id": ""}, ["workspace_id"]),
     ],
 )
-def test_a_key_that_does_not_fit_is_refused(
+def test_an_invalid_key_is_rejected(
     gateway: Gateway, workspace: str, more: dict[str, Any], parameters: list[str]
 ) -> None:
     body = {"workspace_id": workspace, "scope": "read"} | more
 
-    assert parameters == faults(gateway.operator("POST", "/v1/keys", json=body))
+    assert parameters == parameters_in_error(gateway.operator("POST", "/v1/keys", json=body))
 
 
 # Connections
 
 
 @requirement("common-124")
-def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, workspace: str) -> None:
+def test_a_connection_is_created_and_its_secrets_are_never_returned(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "connector": "notes", "name": "Ours"} | UNASKED
     created = gateway.operator("POST", "/v1/connections", json=body)
-    shown = gateway.operator("GET", f"/v1/connections/{created.data['connection_id']}")
+    read = gateway.operator("GET", f"/v1/connections/{created.data['connection_id']}")
     changed = gateway.operator(
         "PATCH",
         f"/v1/connections/{created.data['connection_id']}",
@@ -354,8 +354,8 @@ def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, 
     listed = gateway.operator("GET", f"/v1/connections?workspace_id={workspace}&connector=notes")
 
     assert ("Ours", "active", {}) == tuple(created.data[name] for name in ("name", "status", "settings"))
-    assert created.data == shown.data | {"connect_url": None}
-    assert "secret" not in f"{created.body} {shown.body} {changed.body} {listed.body}"
+    assert created.data == read.data | {"connect_url": None}
+    assert "secret" not in f"{created.body} {read.body} {changed.body} {listed.body}"
     assert "settings" in changed.data
 
 
@@ -363,10 +363,10 @@ def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, 
 def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: str) -> None:
     database = gateway.app.settings.database_url.removeprefix("sqlite:///")
     with open(database, "rb") as file, open(database + "-wal", "rb") as log:  # noqa: PTH123  # both as bytes
-        kept = file.read() + log.read()
+        stored = file.read() + log.read()
 
-    assert connection.encode() in kept
-    assert CREDENTIALS["token"].encode() not in kept
+    assert connection.encode() in stored
+    assert CREDENTIALS["token"].encode() not in stored
 
 
 @requirement("common-8")
@@ -377,7 +377,7 @@ def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
         "credentials": {"token": "a-wrong-token"},
         "verify": False,
     }
-    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+    connection = create(gateway, "/v1/connections", **body)["connection_id"]
     before = gateway.get("/notes/databases", connection_id=connection)
     credentials = gateway.sandbox.emulators["notes"].credentials()
     changed = gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials}).data
@@ -390,7 +390,7 @@ def test_new_credentials_make_cached_lookups_outdated(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["database_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials}
-    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+    connection = create(gateway, "/v1/connections", **body)["connection_id"]
 
     def count_lookups() -> int:
         gateway.clear("notes")
@@ -429,13 +429,13 @@ def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, wo
         ({"settings": []}, ["settings"]),
     ],
 )
-def test_a_connection_that_does_not_fit_is_refused(
+def test_an_invalid_connection_is_rejected(
     gateway: Gateway, workspace: str, more: dict[str, Any], parameters: list[str]
 ) -> None:
     body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
     reply = gateway.operator("POST", "/v1/connections", json=body)
 
-    assert parameters == faults(reply)
+    assert parameters == parameters_in_error(reply)
     assert "secret" not in str(reply.body)
 
 
@@ -468,32 +468,32 @@ def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
 
 
 @requirement("connections-26")
-def test_connections_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
-    made_connections = [connect(gateway, workspace) for _ in range(5)]
+def test_connections_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+    created = [connect(gateway, workspace) for _ in range(5)]
     own = keyed(gateway, workspace)
     first = own("GET", "/v1/connections?limit=2")
     second = own("GET", f"/v1/connections?limit=2&cursor={first.body['next_cursor']}")
     third = own("GET", f"/v1/connections?limit=2&cursor={second.body['next_cursor']}")
-    told = [item["connection_id"] for page in (first, second, third) for item in page.data]
+    listed = [item["connection_id"] for page in (first, second, third) for item in page.data]
 
-    assert made_connections[::-1] == told
+    assert created[::-1] == listed
     assert third.body["next_cursor"] is None
 
 
 @requirement("common-217")
-def test_keys_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
-    made_keys = [made(gateway, "/v1/keys", workspace_id=workspace, scope="read")["key_id"] for _ in range(3)]
+def test_keys_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+    created = [create(gateway, "/v1/keys", workspace_id=workspace, scope="read")["key_id"] for _ in range(3)]
     address = f"/v1/keys?workspace_id={workspace}&limit=2"
     first = gateway.operator("GET", address)
     second = gateway.operator("GET", f"{address}&cursor={first.body['next_cursor']}")
 
-    assert made_keys[::-1] == [key["key_id"] for page in (first, second) for key in page.data]
+    assert created[::-1] == [key["key_id"] for page in (first, second) for key in page.data]
     assert second.body["next_cursor"] is None
 
 
 @requirement("common-217")
-def test_workspaces_are_told_newest_first_page_by_page(gateway: Gateway) -> None:
-    older, newer = [made(gateway, "/v1/workspaces", name="One of many")["workspace_id"] for _ in range(2)]
+def test_workspaces_are_listed_newest_first_page_by_page(gateway: Gateway) -> None:
+    older, newer = [create(gateway, "/v1/workspaces", name="One of many")["workspace_id"] for _ in range(2)]
     first = gateway.operator("GET", "/v1/workspaces?limit=1")
     second = gateway.operator("GET", f"/v1/workspaces?limit=1&cursor={first.body['next_cursor']}")
 
@@ -514,15 +514,15 @@ def test_a_limited_key_goes_through_its_connections_page_by_page(gateway: Gatewa
 
 
 @requirement("common-115")
-def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+def test_runs_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace)
-    made_runs = [own("GET", "/v1/connectors/shelf/things").body["run_id"] for _ in range(7)]
+    run_ids = [own("GET", "/v1/connectors/shelf/things").body["run_id"] for _ in range(7)]
     first = own("GET", "/v1/runs?limit=3")
     second = own("GET", f"/v1/runs?limit=3&cursor={first.body['next_cursor']}")
     third = own("GET", f"/v1/runs?limit=3&cursor={second.body['next_cursor']}")
-    told = [run["run_id"] for reply in (first, second, third) for run in reply.data]
+    listed = [run["run_id"] for reply in (first, second, third) for run in reply.data]
 
-    assert made_runs[::-1] == told
+    assert run_ids[::-1] == listed
     assert third.body["next_cursor"] is None
 
 
@@ -530,13 +530,13 @@ def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: st
 @pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
 def test_every_request_with_a_key_counts_as_a_call(gateway: Gateway, workspace: str, route: ManagementRoute) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
-    counted, last, refused = (own(route.method, route.path) for _ in range(3))
-    left = [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, last, refused)]
+    counted, last, limited = (own(route.method, route.path) for _ in range(3))
+    left = [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, last, limited)]
 
     assert ["1", "0", "0"] == left
     assert counted.status == last.status != 429
-    assert (429, "rate_limited") == (refused.status, refused.code)
-    assert 0 < int(refused.headers["retry-after"]) <= 60
+    assert (429, "rate_limited") == (limited.status, limited.code)
+    assert 0 < int(limited.headers["retry-after"]) <= 60
 
 
 def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> None:
@@ -576,41 +576,41 @@ def test_a_cursor_holds_for_its_own_workspace(gateway: Gateway, workspace: str) 
 @requirement("common-115")
 def test_runs_are_filtered(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
-    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+    connection = create(gateway, "/v1/connections", **body)["connection_id"]
     own = keyed(gateway, workspace)
     good = own("GET", f"/v1/connectors/shelf/things?connection_id={connection}").body["run_id"]
     bad = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
 
-    def told(query: str) -> list[str]:
+    def run_ids(query: str) -> list[str]:
         return [run["run_id"] for run in own("GET", f"/v1/runs?{query}").data]
 
-    assert [good] == told("status=ok")
-    assert [bad] == told("status=error")
-    assert [good] == told("operation=list_things")
-    assert [bad] == told("connector=notes")
-    assert [bad, good] == told(f"connection_id={connection}")
-    assert [] == told("connection_id=conn_other")
-    assert [] == told("since=2100-01-01T00:00:00Z")
-    assert [bad, good] == told("since=2020-01-01")
+    assert [good] == run_ids("status=ok")
+    assert [bad] == run_ids("status=error")
+    assert [good] == run_ids("operation=list_things")
+    assert [bad] == run_ids("connector=notes")
+    assert [bad, good] == run_ids(f"connection_id={connection}")
+    assert [] == run_ids("connection_id=conn_other")
+    assert [] == run_ids("since=2100-01-01T00:00:00Z")
+    assert [bad, good] == run_ids("since=2020-01-01")
 
 
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [("limit=0", "limit"), ("limit=201", "limit"), ("status=odd", "status"), ("since=x", "since"), ("a=b", "a")],
 )
-def test_filters_that_do_not_fit_are_refused(gateway: Gateway, query: str, parameter: str) -> None:
-    assert [parameter] == faults(gateway.request("GET", f"/v1/runs?{query}"))
+def test_invalid_filters_are_rejected(gateway: Gateway, query: str, parameter: str) -> None:
+    assert [parameter] == parameters_in_error(gateway.request("GET", f"/v1/runs?{query}"))
 
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "=", "%00", "a" * 8192, "ÄÖ"])
-def test_a_cursor_of_ones_own_making_is_refused(gateway: Gateway, cursor: str) -> None:
+def test_a_forged_cursor_is_rejected(gateway: Gateway, cursor: str) -> None:
     reply = gateway.request("GET", "/v1/runs", params={"cursor": cursor})
 
     assert 422 == reply.status
 
 
 @requirement("common-128")
-def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> None:
+def test_management_responses_and_errors_have_their_shapes(gateway: Gateway) -> None:
     page, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
     good = gateway.operator("POST", "/v1/workspaces", json={"name": "Shapely"})
 
@@ -638,7 +638,7 @@ def test_a_key_limited_to_some_connections_sees_only_those_and_their_runs(gatewa
     limited = gateway.with_key("read", connection_ids=["conn_elsewhere"])
 
     seen = limited.request("GET", "/v1/connections").data + limited.request("GET", "/v1/runs").data
-    shown = limited.request("GET", f"/v1/connections/{gateway.connections['notes']}")
+    connection = limited.request("GET", f"/v1/connections/{gateway.connections['notes']}")
 
     assert [] == seen
-    assert "connection_not_found" == shown.code
+    assert "connection_not_found" == connection.code

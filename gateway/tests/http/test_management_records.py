@@ -39,12 +39,12 @@ def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
 
 def component(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a schema refers to."""
-    found: Mapping[str, Any] = DOCUMENT["components"]["schemas"][str(schema["$ref"]).rpartition("/")[2]]
-    return found
+    target: Mapping[str, Any] = DOCUMENT["components"]["schemas"][str(schema["$ref"]).rpartition("/")[2]]
+    return target
 
 
 @pytest.fixture
-def made(gateway: Gateway) -> dict[str, Any]:
+def records(gateway: Gateway) -> dict[str, Any]:
     """One object of each kind, as it was answered when it was made."""
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Acme"}).data
     inside = {"workspace_id": workspace["workspace_id"]}
@@ -65,10 +65,10 @@ def made(gateway: Gateway) -> dict[str, Any]:
 
 @requirement("common-128")
 @pytest.mark.parametrize("name", ["create_workspace", "create_key", "create_connection", "create_webhook", "show_run"])
-def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any], name: str) -> None:
+def test_an_object_has_the_documented_fields_and_no_others(records: dict[str, Any], name: str) -> None:
     route = next(route for route in MANAGEMENT if route.name == name)
 
-    assert set(data_of(route)["required"]) == set(data_of(route)["properties"]) == set(made[name])
+    assert set(data_of(route)["required"]) == set(data_of(route)["properties"]) == set(records[name])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any],
     ],
 )
 def test_a_listed_object_has_the_documented_fields_and_no_others(
-    gateway: Gateway, made: dict[str, Any], path: str, name: str
+    gateway: Gateway, records: dict[str, Any], path: str, name: str
 ) -> None:
     route = next(route for route in MANAGEMENT if route.name == name)
 
@@ -112,7 +112,7 @@ def examples(answer: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
-def test_only_routes_with_a_body_can_refuse_one(route: ManagementRoute) -> None:
+def test_only_routes_with_a_body_can_reject_one(route: ManagementRoute) -> None:
     takes_one = "requestBody" in DOCUMENT["paths"][route.path][route.method.lower()]
 
     assert [takes_one] * 2 == ["415" in answers(route), "413" in answers(route)]
@@ -126,8 +126,12 @@ def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
 
 
 @requirement("common-17")
-def test_times_sort_as_texts(made: dict[str, Any]) -> None:
-    times = [made["create_workspace"]["created_at"], made["create_key"]["created_at"], made["show_run"]["started_at"]]
+def test_times_sort_as_texts(records: dict[str, Any]) -> None:
+    times = [
+        records["create_workspace"]["created_at"],
+        records["create_key"]["created_at"],
+        records["show_run"]["started_at"],
+    ]
 
-    assert [24, 24, 24] == [len(told) for told in times]
+    assert [24, 24, 24] == [len(time) for time in times]
     assert sorted(times) == times

@@ -37,29 +37,29 @@ def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
 
 
 @requirement("common-131")
-def test_requests_upstream_are_counted_by_status_and_refusals_by_budget(gateway: Gateway) -> None:
+def test_upstream_requests_are_counted_by_status_and_rejections_by_budget(gateway: Gateway) -> None:
     gateway.fault("notes", fault="throttle", seconds=0.01, times=1)
     gateway.get("/notes/databases", limit=1)
-    told = figures(gateway)
+    metrics = figures(gateway)
 
-    assert 1 == told["gateway_upstream_requests_total", "notes", "429"]
-    assert 1 <= told["gateway_upstream_requests_total", "notes", "200"]
-    assert 1 == told["gateway_upstream_throttled_total", "notes", "integration"]
-    assert told["gateway_upstream_seconds_sum", "notes"] > 0
+    assert 1 == metrics["gateway_upstream_requests_total", "notes", "429"]
+    assert 1 <= metrics["gateway_upstream_requests_total", "notes", "200"]
+    assert 1 == metrics["gateway_upstream_throttled_total", "notes", "integration"]
+    assert metrics["gateway_upstream_seconds_sum", "notes"] > 0
 
 
 @requirement("common-131")
-def test_commits_connections_and_the_process_are_told(gateway: Gateway) -> None:
+def test_commits_connections_and_the_process_have_metrics(gateway: Gateway) -> None:
     gateway.get("/notes/databases", limit=1)
-    told = figures(gateway)
+    metrics = figures(gateway)
 
-    assert told["gateway_storage_commit_seconds_count",] >= 1
-    assert told["gateway_storage_writes_total",] >= told["gateway_storage_commit_seconds_count",]
-    assert 0 == told["gateway_storage_waiting", "write"]
-    assert 1 <= told["gateway_client_connections",]
-    assert (0, 1000) == (told["gateway_pool_requests", "under_way"], told["gateway_pool_requests", "most"])
-    assert 1 == told["gateway_connections", "notes", "active"]
-    assert told["process_resident_memory_bytes",] > 1_000_000
+    assert metrics["gateway_storage_commit_seconds_count",] >= 1
+    assert metrics["gateway_storage_writes_total",] >= metrics["gateway_storage_commit_seconds_count",]
+    assert 0 == metrics["gateway_storage_waiting", "write"]
+    assert 1 <= metrics["gateway_client_connections",]
+    assert (0, 1000) == (metrics["gateway_pool_requests", "under_way"], metrics["gateway_pool_requests", "most"])
+    assert 1 == metrics["gateway_connections", "notes", "active"]
+    assert metrics["process_resident_memory_bytes",] > 1_000_000
 
 
 @requirement("common-131")

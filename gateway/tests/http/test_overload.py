@@ -10,7 +10,7 @@ from workspace_sandbox.notes import NotesEmulator
 
 
 @requirement("common-78")
-def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:
+def test_an_excess_call_is_rejected_at_once_and_appears_in_the_history(tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,
@@ -18,9 +18,9 @@ def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: P
         gateway.clear("notes")
         gateway.fault("notes", path="/v1/search", fault="delay", seconds=0.5, times=1)
         replies = gateway.together(*[lambda: gateway.get("/notes/databases", limit=1)] * 3)
-        refused = [reply for reply in replies if reply.status == 503]
-        run = gateway.request("GET", f"/v1/runs/{refused[0].body['run_id']}").data
+        rejected = [reply for reply in replies if reply.status == 503]
+        run = gateway.request("GET", f"/v1/runs/{rejected[0].body['run_id']}").data
 
     assert [200, 503, 503] == sorted(reply.status for reply in replies)
-    assert {("overloaded", "1")} == {(reply.code, reply.headers["retry-after"]) for reply in refused}
+    assert {("overloaded", "1")} == {(reply.code, reply.headers["retry-after"]) for reply in rejected}
     assert ("error", "overloaded") == (run["status"], run["code"])

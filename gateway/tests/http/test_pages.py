@@ -70,9 +70,9 @@ def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
     assert 1 <= counted(gateway, **(labels | {"status": "422"}))
 
 
-def test_answers_of_an_unexpected_shape_are_counted_by_place(gateway: Gateway, shelf: FakeUpstream) -> None:
-    places = ["items[3].id", "items[4].id"]
-    shelf.troubles += [Failure(UpstreamUnexpected("Unknown.", {"place": place})) for place in places]
+def test_responses_of_an_unexpected_shape_are_counted_by_location(gateway: Gateway, shelf: FakeUpstream) -> None:
+    locations = ["items[3].id", "items[4].id"]
+    shelf.troubles += [Failure(UpstreamUnexpected("Unknown.", {"place": location})) for location in locations]
     gateway.post("/shelf/things", name="one")
     gateway.post("/shelf/things", name="another")
 
@@ -108,7 +108,7 @@ def references(value: Any) -> set[str]:
     return set().union(*map(references, value)) if isinstance(value, list) else set()
 
 
-def found(document: Any, reference: str) -> Any:
+def resolve(document: Any, reference: str) -> Any:
     """What a reference leads to."""
     for part in reference.removeprefix("#/").split("/"):
         document = document[part]
@@ -118,7 +118,7 @@ def found(document: Any, reference: str) -> Any:
 @requirement("common-132")
 def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
     assert "3.1.0" == document["openapi"]
-    assert all(found(document, reference) for reference in references(document))
+    assert all(resolve(document, reference) for reference in references(document))
 
 
 def test_the_document_can_be_read_by_tools(document: dict[str, Any]) -> None:
@@ -145,7 +145,7 @@ def test_every_route_of_the_document_is_there(gateway: Gateway, document: dict[s
     assert {401} == {reply.status for reply in replies}
 
 
-def test_the_document_of_all_rooms_names_every_operation() -> None:
+def test_the_document_of_all_connectors_names_every_operation() -> None:
     paths = openapi(CONNECTORS.values(), "http://127.0.0.1")["paths"]
     operations = [path for path, methods in paths.items() if path.startswith("/v1/connectors/") for _ in methods]
 
@@ -197,7 +197,7 @@ def test_the_viewer_is_sent_compressed_to_whoever_takes_that(gateway: Gateway) -
     assert plain.content == packed.content
 
 
-def test_the_viewer_calls_the_address_that_it_came_from_and_tells_nobody(gateway: Gateway) -> None:
+def test_the_viewer_calls_its_own_origin_and_sends_no_telemetry(gateway: Gateway) -> None:
     script = gateway.http.get(f"{gateway.base_url}/docs/start.js").text
 
     assert 'servers: [{ url: new URL(".", location.href)' in script
@@ -234,18 +234,18 @@ def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gatewa
 
 
 @requirement("common-178")
-def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> None:
+def test_metrics_require_their_token_where_one_is_set(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
-        shown = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
-        refused = [
+        metrics = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
+        rejected = [
             gateway.http.get(f"{gateway.base_url}/metrics", headers=headers)
             for headers in ({}, {"Authorization": f"Bearer {gateway.key}"}, {"Authorization": f"Bearer {OPERATOR}"})
         ]
 
-    assert 200 == shown.status
-    assert [401] * 3 == [answer.status_code for answer in refused]
+    assert 200 == metrics.status
+    assert [401] * 3 == [answer.status_code for answer in rejected]
     assert ["missing_api_key", "invalid_api_key", "invalid_api_key"] == [
-        answer.json()["error"]["code"] for answer in refused
+        answer.json()["error"]["code"] for answer in rejected
     ]
 
 
@@ -254,7 +254,7 @@ def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> N
 
 @requirement("common-193")
 @pytest.mark.parametrize("path", ["/console/nope", "/docs/errors/nope", "/nowhere"])
-def test_a_browser_is_shown_a_page_where_there_is_none(gateway: Gateway, path: str) -> None:
+def test_a_browser_gets_an_error_page_at_an_unknown_path(gateway: Gateway, path: str) -> None:
     answer = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
 
     assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
@@ -274,7 +274,7 @@ def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) ->
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/v1/nope"), ("POST", "/console/nope"), ("GET", "/v1/connectors/x")]
 )
-def test_programs_are_told_in_the_shape_of_every_error(gateway: Gateway, method: str, path: str) -> None:
+def test_programs_get_the_error_shape_at_an_unknown_path(gateway: Gateway, method: str, path: str) -> None:
     answer = gateway.http.request(method, gateway.base_url + path, headers={"Accept": "text/html"})
 
     assert (404, "route_not_found") == (answer.status_code, answer.json()["error"]["code"])

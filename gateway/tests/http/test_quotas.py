@@ -20,10 +20,10 @@ QUOTAS: dict[str, Any] = {"GATEWAY_QUOTA_KEYS": "1", "GATEWAY_QUOTA_CONSENTS_PER
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway whose workspace has its only key."""
-    folder, rooms = tmp_path_factory.mktemp("quotas"), {"notes": NOTES}
+    folder, connectors_by_name = tmp_path_factory.mktemp("quotas"), {"notes": NOTES}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
-        run_gateway(sandbox, folder, connectors=rooms, **QUOTAS) as gateway,
+        run_gateway(sandbox, folder, connectors=connectors_by_name, **QUOTAS) as gateway,
     ):
         yield gateway
 
@@ -41,14 +41,14 @@ def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
 
 
 @requirement("limits-9")
-def test_a_browser_beyond_the_pending_consents_of_a_link_is_shown_a_page(gateway: Gateway) -> None:
+def test_too_many_pending_consents_of_a_link_end_in_an_error_page(gateway: Gateway) -> None:
     link = open_link(gateway)["connect_url"]
     with user(gateway) as someone:
         consents = [someone.depart(link) for _ in range(2)]
-        refused = someone.press(link)
+        page = someone.press(link)
         with Consenting() as there:
             completed = someone.come_back(consents[0], there.allow(consents[0]))
 
-    assert (429, "Too many attempts are under way") == (refused.status_code, heading(refused))
-    assert "Complete the one that is open in another tab, or wait 15 minutes" in refused.text
+    assert (429, "Too many attempts are under way") == (page.status_code, heading(page))
+    assert "Complete the one that is open in another tab, or wait 15 minutes" in page.text
     assert (200, "Connected") == (completed.status_code, heading(completed))

@@ -12,12 +12,12 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
-def asked(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
+def round_trips(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
     """How often *call* asks the server, the least of several: what the service does by itself asks now and then."""
-    return min(_asked_once(relay, call) for _ in range(5))
+    return min(_round_trips_once(relay, call) for _ in range(5))
 
 
-def _asked_once(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
+def _round_trips_once(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
     relay.round_trips = 0
     assert 200 == call().status
     return relay.round_trips
@@ -32,23 +32,23 @@ def figures(relay: PostgresProxy, gateway: Gateway) -> dict[str, int]:
 
     write("repeated")
     return {
-        "read": asked(relay, lambda: gateway.get("/notes/databases", limit=1)),
-        "write": asked(relay, write),
-        "write with a key": asked(relay, lambda: write(uuid4().hex)),
-        "repeat of a key": asked(relay, lambda: write("repeated")),
+        "read": round_trips(relay, lambda: gateway.get("/notes/databases", limit=1)),
+        "write": round_trips(relay, write),
+        "write with a key": round_trips(relay, lambda: write(uuid4().hex)),
+        "repeat of a key": round_trips(relay, lambda: write("repeated")),
     }
 
 
 async def test_a_read_asks_a_server_once_and_a_write_with_a_key_twice(new_postgres: str, tmp_path: Path) -> None:
     def count(relay: PostgresProxy, address: str) -> dict[str, int]:
-        rooms = {"notes": NOTES}
+        connectors = {"notes": NOTES}
         with (
             run_emulators(notes=NotesEmulator) as sandbox,
-            run_gateway(sandbox, tmp_path, connectors=rooms, database_url=address, GATEWAY_WATCH="off") as gateway,
+            run_gateway(sandbox, tmp_path, connectors=connectors, database_url=address, GATEWAY_WATCH="off") as gateway,
         ):
             return figures(relay, gateway)
 
     async with run_postgres_proxy(new_postgres) as (relay, address):
-        told = await asyncio.to_thread(count, relay, address)
+        counts = await asyncio.to_thread(count, relay, address)
 
-    assert {"read": 1, "write": 2, "write with a key": 2, "repeat of a key": 3} == told
+    assert {"read": 1, "write": 2, "write with a key": 2, "repeat of a key": 3} == counts

@@ -41,9 +41,14 @@ def gateway(own: Server, tmp_path: Path) -> Iterator[Gateway]:
 @requirement("common-194")
 def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, tmp_path: Path) -> None:
     with run_emulators(notes=NotesEmulator) as sandbox:
-        url, rooms = own.url, {"notes": NOTES}
+        url, connectors = own.url, {"notes": NOTES}
         start = partial(
-            run_gateway, sandbox, tmp_path, connectors=rooms, database_url=new_postgres, GATEWAY_SHARED_URL=url
+            run_gateway,
+            sandbox,
+            tmp_path,
+            connectors=connectors,
+            database_url=new_postgres,
+            GATEWAY_SHARED_URL=url,
         )
         with start() as one, start() as other:
             caller = one.with_key(calls_per_minute=7)
@@ -55,30 +60,30 @@ def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, t
 
 
 @requirement("common-197")
-def test_it_is_told_that_a_process_counts_by_itself_until_the_store_is_back(own: Server, gateway: Gateway) -> None:
+def test_readiness_reports_local_counting_until_the_store_is_back(own: Server, gateway: Gateway) -> None:
     before = gateway.get("/notes/databases", limit=1)
     own.stop()
-    meanwhile, away = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
+    meanwhile, readiness = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
     figures = gateway.request("GET", "/metrics").body
     own.start()
     wait_until(lambda: "unavailable" not in gateway.request("GET", "/readyz").body["shared_store"])
     after = gateway.get("/notes/databases", limit=1)
 
-    assert ([200, 200, 200], 200) == ([reply.status for reply in (before, meanwhile, after)], away.status)
+    assert ([200, 200, 200], 200) == ([reply.status for reply in (before, meanwhile, after)], readiness.status)
     assert "local-share" == meanwhile.headers["x-service-counting"]
     assert "x-service-counting" not in before.headers
-    assert away.body["shared_store"].startswith(f"{own.url} is unavailable; local share for another")
+    assert readiness.body["shared_store"].startswith(f"{own.url} is unavailable; local share for another")
     assert "gateway_shared_store_local_counts_total 0.0" not in figures.decode()
 
 
 @requirement("common-198")
-def test_after_a_minute_calls_are_refused_and_the_service_is_not_ready(
+def test_after_a_minute_calls_are_rejected_and_the_service_is_not_ready(
     own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.stop()
     monkeypatch.setattr("connector_gateway.storage.shared.degraded_mode.MAX_DEGRADED_SECONDS", 0.0)
-    refused, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
+    reply, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
 
-    assert (503, "shared_store_unavailable") == (refused.status, refused.code)
-    assert str(refused.body["retry_after"]) == refused.headers["retry-after"]
+    assert (503, "shared_store_unavailable") == (reply.status, reply.code)
+    assert str(reply.body["retry_after"]) == reply.headers["retry-after"]
     assert (503, "failed: SharedStoreUnavailable") == (ready.status, ready.body["checks"]["shared_store"])

@@ -10,31 +10,31 @@ import pytest
 from connector_gateway.http.server.worker_metrics import END, WorkerMetrics
 from harness.requirement import requirement
 
-TOLD = b"# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total 12.0\n"
+METRICS_TEXT = b"# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total 12.0\n"
 
 
 @asynccontextmanager
-async def telling(folder: Path, told: bytes) -> AsyncIterator[WorkerMetrics]:
+async def worker_metrics(folder: Path, text: bytes) -> AsyncIterator[WorkerMetrics]:
     """The only worker of a supervisor, which tells *told* and ends."""
 
-    async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(told)
+    async def send_metrics(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(text)
         writer.close()
 
-    async with await asyncio.start_unix_server(tell, folder / "1.sock"):
+    async with await asyncio.start_unix_server(send_metrics, folder / "1.sock"):
         yield WorkerMetrics(folder, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
-    [(TOLD + END, ["1.0", "12.0"]), (TOLD, ["0.0"]), (TOLD[:-6], ["0.0"])],
+    ("text", "expected"),
+    [(METRICS_TEXT + END, ["1.0", "12.0"]), (METRICS_TEXT, ["0.0"]), (METRICS_TEXT[:-6], ["0.0"])],
     ids=["whole", "without its end", "cut in a line"],
 )
 @requirement("common-211")
-async def test_what_a_worker_told_counts_only_where_it_is_whole(
-    tmp_path: Path, told: bytes, expected: list[str]
+async def test_metrics_of_a_worker_count_only_when_they_are_complete(
+    tmp_path: Path, text: bytes, expected: list[str]
 ) -> None:
-    async with telling(tmp_path, told) as siblings:
+    async with worker_metrics(tmp_path, text) as siblings:
         samples = [line for line in (await siblings.exposition()).decode().splitlines() if line[0] != "#"]
 
     assert expected == sorted(line.rpartition(" ")[2] for line in samples)

@@ -54,7 +54,7 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
     assert [] == processes
 
 
-def asked(installation: Installation, query: str = "databases") -> CallThread:
+def start_call(installation: Installation, query: str = "databases") -> CallThread:
     """A read under way."""
     url = f"{installation.base_url}/v1/connectors/notes/{query}"
     headers = {"Authorization": f"Bearer {installation.key}"}
@@ -80,11 +80,11 @@ def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @requirement("common-143")
-def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_queued_call_is_rejected_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     # One for asking whose the connection is when it is made, and one for the first call.
     settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
     with run_installation(sandbox, tmp_path, **settings) as installation:
-        going_on = asked(installation)
+        going_on = start_call(installation)
         wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].context.request_log])
         waiting = written(installation, "key-0")
         wait_until(lambda: ("running", None, None) in runs(tmp_path).values())
@@ -105,7 +105,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
 
 
 @requirement("common-143")
-def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_call_that_waits_for_another_with_its_key_is_rejected_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 0.5}
     with run_installation(sandbox, tmp_path) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
@@ -125,13 +125,13 @@ def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox,
         assert installation.process is not None
         installation.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not installation.ready())
-        told = installation.http.get(f"{installation.base_url}/readyz")
-        answer = asked(installation).ended()
+        readiness = installation.http.get(f"{installation.base_url}/readyz")
+        answer = start_call(installation).ended()
         code = installation.end(signal.SIGINT)
 
     assert answer is not None
-    assert (503, "stopping", 200, 0) == (told.status_code, told.json()["status"], answer.status_code, code)
-    assert ["close", "close"] == [one.headers["connection"] for one in (told, answer)]
+    assert (503, "stopping", 200, 0) == (readiness.status_code, readiness.json()["status"], answer.status_code, code)
+    assert ["close", "close"] == [one.headers["connection"] for one in (readiness, answer)]
 
 
 @requirement("common-144")
@@ -139,7 +139,7 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
     with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
-        calling = asked(installation)
+        calling = start_call(installation)
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
@@ -156,7 +156,7 @@ def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 60}
     with run_installation(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
-        calling = asked(installation)
+        calling = start_call(installation)
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         assert installation.process is not None
         installation.process.send_signal(signal.SIGINT)
@@ -176,7 +176,7 @@ def takes_connections(installation: Installation) -> bool:
 
 
 @requirement("common-80", "common-144")
-def test_a_write_that_is_cut_off_while_it_is_carried_out_is_told_as_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_write_that_is_cut_off_has_an_unknown_outcome(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
     with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)

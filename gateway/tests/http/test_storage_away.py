@@ -28,7 +28,7 @@ def gateway(database_url: str, tmp_path: Path) -> Iterator[Gateway]:
 
 
 @requirement("common-137", "common-138")
-def test_a_read_is_told_so_with_its_run_which_is_in_the_history_later(gateway: Gateway) -> None:
+def test_a_read_fails_with_its_run_which_appears_in_the_history_later(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         reply = gateway.get("/notes/databases", limit=1)
     gateway.run(gateway.app.database.flush())
@@ -44,11 +44,11 @@ def test_a_read_is_told_so_with_its_run_which_is_in_the_history_later(gateway: G
 def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | None) -> None:
     body = {"database_id": gateway.examples("notes")["database_id"], "properties": {}, "idempotency_key": key}
     with read_only(gateway.app.database):
-        refused = gateway.post("/notes/pages", **body)
+        reply = gateway.post("/notes/pages", **body)
     sent_before = gateway.journal("notes")
     repeated = gateway.post("/notes/pages", **body)
 
-    assert (503, "storage_unavailable") == (refused.status, refused.code)
+    assert (503, "storage_unavailable") == (reply.status, reply.code)
     assert {"GET"} >= {method for method, _, _ in sent_before}
     assert 200 == repeated.status
     assert 1 == gateway.journal("notes").count(("POST", "/v1/pages", 200))
@@ -57,15 +57,15 @@ def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | No
 @requirement("common-130")
 def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
-        away = gateway.request("GET", "/readyz")
+        readiness = gateway.request("GET", "/readyz")
     back = gateway.request("GET", "/readyz")
 
-    assert (503, "failed: StorageUnavailable") == (away.status, away.body["checks"]["database"])
+    assert (503, "failed: StorageUnavailable") == (readiness.status, readiness.body["checks"]["database"])
     assert 200 == back.status
 
 
 @requirement("common-141")
-def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
+def test_a_second_gateway_on_the_database_is_rejected(gateway: Gateway) -> None:
     second = App(gateway.app.settings, connectors={"notes": NOTES})
 
     async def open_it() -> None:
@@ -77,7 +77,7 @@ def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
     assert 200 == gateway.get("/notes/databases", limit=1).status
 
 
-def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
+def test_several_gateways_may_be_opened_where_that_is_allowed(gateway: Gateway) -> None:
     second = App(gateway.app.settings, connectors={"notes": NOTES}, single_instance=False)
 
     async def processes() -> int:

@@ -47,8 +47,8 @@ def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collecto
             params={"connection_id": gateway.connections["notes"], "limit": 1},
             headers={"traceparent": f"00-{TRACE}-{PARENT}-01"},
         )
-    found = spans(collector)
-    server, client = found[Span.SPAN_KIND_SERVER], found[Span.SPAN_KIND_CLIENT]
+    recorded = spans(collector)
+    server, client = recorded[Span.SPAN_KIND_SERVER], recorded[Span.SPAN_KIND_CLIENT]
 
     assert [TRACE] * 2 == [span.trace_id.hex() for span in (server, client)]
     assert PARENT == server.parent_span_id.hex()
@@ -58,6 +58,6 @@ def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collecto
 
 def test_nothing_that_traces_is_loaded_unless_it_is_set() -> None:
     ask = "import sys, connector_gateway.cli, connector_gateway.app; print('opentelemetry.sdk' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
 
-    assert "False" == told.stdout.strip()
+    assert "False" == process.stdout.strip()

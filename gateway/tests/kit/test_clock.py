@@ -20,5 +20,5 @@ AT = 1_784_894_400.0
         (None, 0.0),
     ],
 )
-def test_a_date_tells_how_far_its_clock_is_ahead(date: str | None, seconds: float) -> None:
+def test_a_date_yields_the_offset_of_its_clock(date: str | None, seconds: float) -> None:
     assert seconds == clock_skew(date, AT)

@@ -20,11 +20,11 @@ async def within(deadlines: Deadlines, work: Awaitable[object]) -> float | type[
     return asyncio.get_running_loop().time() - began
 
 
-def test_who_is_in_time_is_not_disturbed() -> None:
+def test_a_task_in_time_is_not_interrupted() -> None:
     assert 9.9 == run_in_virtual_time(within(Deadlines(10), asyncio.sleep(9.9)))
 
 
-def test_who_takes_longer_leaves_when_the_time_is_over() -> None:
+def test_a_longer_task_ends_at_its_deadline() -> None:
     async def late() -> tuple[float | type[BaseException], float]:
         ended = await within(Deadlines(10), asyncio.sleep(100))
         return ended, asyncio.get_running_loop().time()
@@ -62,7 +62,7 @@ def test_one_task_may_come_again() -> None:
     ]
 
 
-def test_who_is_cancelled_by_others_is_cancelled() -> None:
+def test_a_task_cancelled_by_others_is_cancelled() -> None:
     async def cancelled(after: float) -> float | type[BaseException]:
         task = asyncio.create_task(within(Deadlines(10), asyncio.sleep(100)))
         await asyncio.sleep(after)

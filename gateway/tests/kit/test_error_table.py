@@ -121,7 +121,7 @@ def test_a_reason_is_one_line_of_text_without_credentials(
 
 @requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
-def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
+def test_an_error_documented_as_not_done_releases_the_key(name: str) -> None:
     doubts = {
         dumps(body): CONNECTORS[name].error_table.in_doubt_reason(response(status, body))
         for status, body in EXAMPLES[name]
@@ -229,7 +229,7 @@ async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(third: Thir
 
 
 @requirement("outcomes-5")
-async def test_an_unlisted_throttle_leaves_a_write_in_doubt_and_delays_others(third: Third) -> None:
+async def test_an_unlisted_throttle_makes_a_write_outcome_unknown_and_delays_others(third: Third) -> None:
     third.answers = [answer("429 Slow down", "<html>", "Retry-After: 7"), OK]
     async with Transport(5.0) as transport:
         sending = Sending(third, transport)
@@ -264,7 +264,7 @@ async def test_an_announcement_is_no_response(third: Third, code: int) -> None:
     assert (400, None) == (reply.status, sending.upstream.doubt)
 
 
-async def test_a_change_of_protocol_leaves_a_write_in_doubt(third: Third) -> None:
+async def test_a_change_of_protocol_makes_a_write_outcome_unknown(third: Third) -> None:
     third.answers = [answer("101 Switching Protocols")]
     async with Transport(0.5) as transport:
         sending = Sending(third, transport)
@@ -274,7 +274,7 @@ async def test_a_change_of_protocol_leaves_a_write_in_doubt(third: Third) -> Non
     assert sending.upstream.doubt is not None
 
 
-async def test_a_write_that_never_left_is_not_in_doubt(third: Third) -> None:
+async def test_a_write_that_was_never_sent_has_a_known_outcome(third: Third) -> None:
     async with Transport(5.0) as transport:
         sending = Sending(third, transport)
         sending.upstream.service.base_urls["base"] = "http://127.0.0.1:9"  # type: ignore[index]
@@ -284,7 +284,7 @@ async def test_a_write_that_never_left_is_not_in_doubt(third: Third) -> None:
     assert (None, None) == (sending.upstream.doubt, sending.upstream.written_at)
 
 
-async def test_a_failure_of_an_edge_leaves_a_write_in_doubt(third: Third) -> None:
+async def test_a_failure_of_an_edge_makes_a_write_outcome_unknown(third: Third) -> None:
     third.answers = [answer("503 Service Unavailable", "<html>")]
     async with Transport(5.0) as transport:
         with pytest.raises(UpstreamError) as failed:

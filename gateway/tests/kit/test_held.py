@@ -28,7 +28,7 @@ def test_the_end_of_a_call_releases_its_reservation() -> None:
         second.reserve(1)
 
 
-def test_of_answers_that_were_read_one_after_the_other_the_largest_counts() -> None:
+def test_the_largest_of_consecutive_responses_counts() -> None:
     total = MemoryBudget(100)
     reservation = MemoryReservation(total)
 

@@ -56,7 +56,7 @@ def test_identifiers_go_on_growing_when_the_clock_is_set_back(
     assert before < ulid()
 
 
-def test_what_is_random_differs_in_each() -> None:
+def test_the_random_part_differs_in_each() -> None:
     identifiers_created = [ulid() for _ in range(1000)]
 
     assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in identifiers_created})

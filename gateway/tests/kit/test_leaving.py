@@ -24,12 +24,12 @@ class Frozen(Transport):
         self._pacer = pacer
         self._before = [(seconds, others)]
 
-    async def send(self, *given: Any, **named: Any) -> UpstreamResponse:
+    async def send(self, *arguments: Any, **named: Any) -> UpstreamResponse:
         for seconds, others in self._before:
             self._clock.at += seconds
             await self._pacer.acquire([Charge("all", units=others)], Deadline(self._clock.at))
         self._before = []
-        return await super().send(*given, **named)
+        return await super().send(*arguments, **named)
 
 
 async def sent(third: Third, frozen: float, others: int) -> tuple[float, UpstreamClient]:
@@ -48,7 +48,7 @@ async def sent(third: Third, frozen: float, others: int) -> tuple[float, Upstrea
 
 @requirement("common-220")
 @pytest.mark.parametrize(("frozen", "others", "left_at"), [(0, 2, 0), (0.5, 2, 0.5), (8, 2, 8), (8, 3, 9)])
-async def test_a_request_whose_process_stood_still_leaves_in_a_window_with_room(
+async def test_a_request_of_a_paused_process_leaves_in_a_window_with_capacity(
     third: Third, frozen: float, others: int, left_at: float
 ) -> None:
     left, upstream = await sent(third, frozen, others)

@@ -110,7 +110,7 @@ def test_tokens_may_come_alone() -> None:
     assert IssuedTokens("a") == parse_token_response(answer(200, {"access_token": "a"}))
 
 
-def test_what_is_no_answer_with_tokens_is_a_failure_of_the_application() -> None:
+def test_an_invalid_token_response_is_a_failure_of_the_application() -> None:
     with pytest.raises(UpstreamUnexpected):
         parse_token_response(answer(200, {"token": "a"}))
     with pytest.raises(UpstreamError):

@@ -81,9 +81,7 @@ async def test_an_answer_is_read_however_it_is_framed(third: Third, transport: T
 
 
 @pytest.mark.parametrize("size", [1, 2 * 1024 * 1024])
-async def test_what_is_too_late_once_there_is_a_connection_is_not_sent(
-    third: Third, transport: Transport, size: int
-) -> None:
+async def test_a_request_late_after_connecting_is_not_sent(third: Third, transport: Transport, size: int) -> None:
     with pytest.raises(SendWindowMissed):
         await transport.send("POST", f"{third.address}/late", BEARER, b"x" * size, stale=lambda: True)
     await transport.send("GET", f"{third.address}/next", BEARER, None)
@@ -135,7 +133,7 @@ def test_a_body_is_json_or_not(body: bytes, *, is_json: bool) -> None:
     assert is_json == UpstreamResponse(200, {}, body).is_json
 
 
-async def test_where_nobody_listens_nothing_was_sent(third: Third, transport: Transport) -> None:
+async def test_nothing_was_sent_to_a_closed_port(third: Third, transport: Transport) -> None:
     with pytest.raises(NotSent):
         await exchanged(transport, "http://127.0.0.1:1/x")
 

@@ -57,7 +57,7 @@ def test_other_texts_stay_as_they_are() -> None:
     assert said == REDACTION.text(said)
 
 
-def test_where_there_are_no_secrets_nothing_is_hidden() -> None:
+def test_nothing_is_redacted_without_secrets() -> None:
     assert "Bearer abcdefgh" == Redaction().text("Bearer abcdefgh")
 
 

@@ -28,7 +28,7 @@ def test_a_file_is_passed_on_without_a_copy() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"A", b"AB", b"ABC", b"ABCD"])
-def test_what_will_be_base64_knows_how_long_it_will_be(content: bytes) -> None:
+def test_base64_content_knows_its_encoded_length(content: bytes) -> None:
     encoded = Base64Bytes(content)
 
     assert b64decode(bytes(encoded)) == content
@@ -45,7 +45,7 @@ def test_a_list_may_hold_several_files() -> None:
     ] == from_json(b"".join(map(bytes, pieces)))
 
 
-def test_what_holds_no_file_is_one_piece() -> None:
+def test_a_value_without_a_file_is_one_piece() -> None:
     assert [b'{"name":"a","content":null}'] == json_pieces(Enclosed(name="a"))
     assert [b"[]"] == json_pieces([])
 
@@ -54,7 +54,7 @@ def test_a_file_of_no_pieces_is_empty() -> None:
     assert b'{"name":"a","content":""}' == b"".join(map(bytes, json_pieces(Enclosed(name="a", content=[]))))
 
 
-def test_whoever_does_not_ask_for_pieces_gets_the_whole() -> None:
+def test_a_file_is_inlined_where_no_pieces_are_requested() -> None:
     assert b'{"name":"a","content":"QUJDREVGRw=="}' == to_json(Enclosed(name="a", content=PIECES))
     assert BOUNDARY not in Enclosed(name="a", content=PIECES).model_dump_json()
 

@@ -70,7 +70,7 @@ def test_secrets_of_results_are_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "label"),
     [
         ("workspace_id", "Workspace"),
         ("connection_ids", "Connections"),
@@ -80,8 +80,8 @@ def test_secrets_of_results_are_marked() -> None:
         ("calls_per_minute", "Calls per minute"),
     ],
 )
-def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> None:
-    assert shown == to_label(name)
+def test_the_label_of_a_field_is_its_name_for_people(name: str, label: str) -> None:
+    assert label == to_label(name)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_declaration_is_a_command_with_the_texts_of_its_parameters() -> None:
     (declared,) = list_shelves.commands
     command: click.Command = RouteCommand(list_shelves, declared, print_result).build()
 
-    shown = CliRunner().invoke(command, ["--help"]).stdout
+    help_text = CliRunner().invoke(command, ["--help"]).stdout
 
-    assert "list [OPTIONS] WORKSPACE_ID" in shown
-    assert "List the shelves of a workspace." in shown
-    assert "--label TEXT  Only shelves with one of these labels. May be repeated.\n" in shown
-    assert "--archived" in shown
+    assert "list [OPTIONS] WORKSPACE_ID" in help_text
+    assert "List the shelves of a workspace." in help_text
+    assert "--label TEXT  Only shelves with one of these labels. May be repeated.\n" in help_text
+    assert "--archived" in help_text

@@ -57,10 +57,10 @@ def checked(suite: Path, gateway: Gateway, version: str, scenario: str) -> list[
     what = ["--scenario", scenario, "--spec-version", version, "--output-dir", f"{version}-{scenario}"]
     environment = {**os.environ, "GATEWAY_API_KEY": gateway.key}
     ended = subprocess.run([node, *program, *what], cwd=suite, env=environment, capture_output=True, check=False)
-    found = list((suite / f"{version}-{scenario}").rglob("checks.json"))
-    assert [] != found, ended.stderr.decode() + ended.stdout.decode()
-    told: list[dict[str, Any]] = json.loads(found[0].read_bytes())
-    return told
+    files = list((suite / f"{version}-{scenario}").rglob("checks.json"))
+    assert [] != files, ended.stderr.decode() + ended.stdout.decode()
+    checks: list[dict[str, Any]] = json.loads(files[0].read_bytes())
+    return checks
 
 
 @requirement("mcp-1")

@@ -15,10 +15,10 @@ RETURN_URL = "https://app.example.com/connected"
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    folder, rooms = tmp_path_factory.mktemp("connect"), {"notes": NOTES}
+    folder, connectors = tmp_path_factory.mktemp("connect"), {"notes": NOTES}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
-        run_gateway(sandbox, folder, connectors=rooms, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30") as gateway,
+        run_gateway(sandbox, folder, connectors=connectors, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30") as gateway,
     ):
         yield gateway
 

@@ -17,18 +17,18 @@ def create(gateway: Gateway, **more: Any) -> Reply:
 
 
 @requirement("connections-15")
-def test_a_new_connection_tells_whose_it_is(gateway: Gateway) -> None:
-    made = create(gateway).data
+def test_a_new_connection_names_its_account(gateway: Gateway) -> None:
+    created = create(gateway).data
     me = gateway.sandbox.emulators["notes"].credentials()["token"]
 
-    assert ("active", "reason") == (made["status"], next(name for name in made if made[name] is None))
-    assert made["account_id"]
-    assert made["account_name"]
-    assert me not in str(made)
+    assert ("active", "reason") == (created["status"], next(name for name in created if created[name] is None))
+    assert created["account_id"]
+    assert created["account_name"]
+    assert me not in str(created)
 
 
 @requirement("connections-14")
-def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> None:
+def test_a_wrong_token_is_rejected_at_once_and_not_stored(gateway: Gateway) -> None:
     before = len(gateway.operator("GET", "/v1/connections?limit=200").data)
     reply = create(gateway, credentials={"token": "ntn_wrong_token"})
     after = len(gateway.operator("GET", "/v1/connections?limit=200").data)
@@ -38,23 +38,23 @@ def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> No
 
 
 @requirement("connections-14")
-def test_a_wrong_token_is_stored_where_the_application_is_not_to_be_asked(gateway: Gateway) -> None:
-    made = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data
+def test_a_wrong_token_is_stored_without_verification(gateway: Gateway) -> None:
+    created = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data
 
-    assert ("active", None) == (made["status"], made["account_id"])
+    assert ("active", None) == (created["status"], created["account_id"])
 
 
 @requirement("connections-14")
 def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> None:
-    made = create(gateway).data["connection_id"]
-    reply = gateway.operator("PATCH", f"/v1/connections/{made}", json={"credentials": {"token": "ntn_wrong_token"}})
-    call = gateway.get("/notes/databases", connection_id=made)
+    created = create(gateway).data["connection_id"]
+    reply = gateway.operator("PATCH", f"/v1/connections/{created}", json={"credentials": {"token": "ntn_wrong_token"}})
+    call = gateway.get("/notes/databases", connection_id=created)
 
     assert ("credentials_refused", 200) == (reply.code, call.status)
 
 
 @requirement("connections-14")
-def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: Gateway) -> None:
+def test_credentials_are_accepted_when_the_application_fails(gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=10)
     reply = create(gateway)
     gateway.clear("notes")
@@ -63,20 +63,18 @@ def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: G
 
 
 @requirement("connections-17")
-def test_credentials_of_another_account_are_refused_unless_it_is_allowed(
-    gateway: Gateway, someone: BrowserUser
-) -> None:
+def test_credentials_of_another_account_are_rejected_unless_allowed(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}}
-    refused = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
+    rejected = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
     allowed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body | {"allow_other_account": True})
 
-    assert (409, "other_account") == (refused.status, refused.code)
+    assert (409, "other_account") == (rejected.status, rejected.code)
     assert page_texts(gateway, connection_id)["account_id"] == allowed.data["account_id"]
 
 
 @requirement("connections-31")
-def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: BrowserUser) -> None:
+def test_unverified_credentials_preserve_the_account(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     before = page_texts(gateway, connection_id)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}, "verify": False}
@@ -90,38 +88,38 @@ def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: G
 
 
 @requirement("connections-31")
-def test_another_account_has_to_be_asked_about(gateway: Gateway) -> None:
+def test_another_account_requires_verification(gateway: Gateway) -> None:
     connection_id = create(gateway).data["connection_id"]
     body = {"credentials": {"token": "ntn_of_anybody"}, "verify": False, "allow_other_account": True}
-    refused = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
+    rejected = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
     call = gateway.get("/notes/databases", connection_id=connection_id)
 
-    assert (422, "invalid_parameters", "verify") == (refused.status, refused.code, refused.details[0]["parameter"])
+    assert (422, "invalid_parameters", "verify") == (rejected.status, rejected.code, rejected.details[0]["parameter"])
     assert 200 == call.status
 
 
 @requirement("connections-32")
 def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gateway) -> None:
     connection_id = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data["connection_id"]
-    refused = gateway.with_key("read").get("/notes/databases", connection_id=connection_id)
+    rejected = gateway.with_key("read").get("/notes/databases", connection_id=connection_id)
     managing = gateway.with_key("read", manages_connections=True)
     offered = managing.get("/notes/databases", connection_id=connection_id)
 
-    assert (401, []) == (refused.status, refused.facts)
+    assert (401, []) == (rejected.status, rejected.facts)
     assert [["reconnect_url"]] == [list(detail) for detail in offered.facts]
     assert page_texts(gateway, connection_id)["account_id"] is None
 
 
 @requirement("connections-16")
 def test_a_connection_is_tested(gateway: Gateway) -> None:
-    made = create(gateway).data
-    tested = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    created = create(gateway).data
+    tested = gateway.operator("POST", f"/v1/connections/{created['connection_id']}/test").data
     gateway.revoke("notes")
-    revoked = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    revoked = gateway.operator("POST", f"/v1/connections/{created['connection_id']}/test").data
     gateway.authorise("notes")
-    again = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
+    again = gateway.operator("POST", f"/v1/connections/{created['connection_id']}/test").data
 
-    assert ("active", made["account_id"], []) == (tested["status"], tested["account_id"], tested["missing_scopes"])
+    assert ("active", created["account_id"], []) == (tested["status"], tested["account_id"], tested["missing_scopes"])
     assert ("revoked", "withdrawn", "active", None) == (
         revoked["status"],
         revoked["reason"],
@@ -139,11 +137,11 @@ def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeyp
 
 
 @requirement("connections-23")
-def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
-    made = create(gateway).data["connection_id"]
-    before = page_texts(gateway, made)["last_used_at"]
-    gateway.get("/notes/databases", connection_id=made)
+def test_a_call_is_reported_before_it_is_recorded(gateway: Gateway) -> None:
+    created = create(gateway).data["connection_id"]
+    before = page_texts(gateway, created)["last_used_at"]
+    gateway.get("/notes/databases", connection_id=created)
     listed = gateway.operator("GET", "/v1/connections").data[0]
 
-    assert (None, made) == (before, listed["connection_id"])
-    assert listed["last_used_at"] == page_texts(gateway, made)["last_used_at"] is not None
+    assert (None, created) == (before, listed["connection_id"])
+    assert listed["last_used_at"] == page_texts(gateway, created)["last_used_at"] is not None

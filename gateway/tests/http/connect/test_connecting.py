@@ -19,24 +19,24 @@ RETURN_URL = "https://app.example.com/connected"
 
 @requirement("connections-1", "connections-2")
 def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gateway: Gateway) -> None:
-    made = open_link(gateway)
-    refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
+    created = open_link(gateway)
+    rejected = gateway.get("/notes/databases", connection_id=created["connection_id"])
 
-    assert ("pending", True) == (made["status"], made["connect_url"].startswith("http://127.0.0.1:8080/connect/"))
-    assert made["expires_at"] > made["created_at"]
-    assert (409, "connection_pending") == (refused.status, refused.code)
+    assert ("pending", True) == (created["status"], created["connect_url"].startswith("http://127.0.0.1:8080/connect/"))
+    assert created["expires_at"] > created["created_at"]
+    assert (409, "connection_pending") == (rejected.status, rejected.code)
 
 
 @requirement("connections-3", "connections-4")
 def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    asked = someone.open(made["connect_url"])
-    done = someone.allow(made["connect_url"])
-    connection = page_texts(gateway, made["connection_id"])
-    call = gateway.get("/notes/databases", connection_id=made["connection_id"])
+    created = open_link(gateway)
+    consent = someone.open(created["connect_url"])
+    done = someone.allow(created["connect_url"])
+    connection = page_texts(gateway, created["connection_id"])
+    call = gateway.get("/notes/databases", connection_id=created["connection_id"])
 
     assert [True] * 4 == [
-        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.readable[:1], *NOTES_OAUTH.changeable[:1])
+        one in consent.text for one in ("Notion", "Acme", *NOTES_OAUTH.readable[:1], *NOTES_OAUTH.changeable[:1])
     ]
     assert (200, "Connected") == (done.status_code, heading(done))
     assert ("active", None) == (connection["status"], connection["expires_at"])
@@ -46,12 +46,12 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
 
 @requirement("connections-5")
 def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, return_url=f"{RETURN_URL}?user=5")
-    sent = someone.allow(made["connect_url"])
+    created = open_link(gateway, return_url=f"{RETURN_URL}?user=5")
+    sent = someone.allow(created["connect_url"])
 
-    told = {"user": "5", "connection_id": made["connection_id"], "status": "connected"}
+    expected = {"user": "5", "connection_id": created["connection_id"], "status": "connected"}
     assert (303, RETURN_URL) == (sent.status_code, sent.headers["location"].partition("?")[0])
-    assert told == dict(parse_qsl(urlsplit(sent.headers["location"]).query))
+    assert expected == dict(parse_qsl(urlsplit(sent.headers["location"]).query))
 
 
 @requirement("connections-5")
@@ -80,11 +80,11 @@ def test_nobody_is_sent_where_the_workspace_does_not_allow_it(gateway: Gateway, 
 
 
 @requirement("connections-5")
-def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, return_url=RETURN_URL)
+def test_a_return_url_that_is_no_longer_allowed_is_not_used(gateway: Gateway, someone: BrowserUser) -> None:
+    created = open_link(gateway, return_url=RETURN_URL)
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": []})
 
-    assert "Connected" == heading(someone.allow(made["connect_url"]))
+    assert "Connected" == heading(someone.allow(created["connect_url"]))
 
 
 @requirement("connections-5")
@@ -101,32 +101,32 @@ def test_a_workspace_allows_only_addresses_that_are_safe_to_go_to(gateway: Gatew
 
 
 @requirement("connections-6")
-def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    refused = someone.cancel(made["connect_url"])
-    before = page_texts(gateway, made["connection_id"])["status"]
-    again = someone.allow(made["connect_url"])
+def test_a_user_who_denies_access_gets_an_error_and_may_try_again(gateway: Gateway, someone: BrowserUser) -> None:
+    created = open_link(gateway)
+    rejected = someone.cancel(created["connect_url"])
+    before = page_texts(gateway, created["connection_id"])["status"]
+    again = someone.allow(created["connect_url"])
 
-    assert (400, "You did not allow the access") == (refused.status_code, heading(refused))
-    assert urlsplit(made["connect_url"]).path in refused.text
+    assert (400, "You did not allow the access") == (rejected.status_code, heading(rejected))
+    assert urlsplit(created["connect_url"]).path in rejected.text
     assert ("pending", "Connected") == (before, heading(again))
 
 
 @requirement("connections-7")
 @pytest.mark.parametrize("state", ["", "forged", "x" * 5000])
 def test_a_forged_state_is_not_known(gateway: Gateway, someone: BrowserUser, state: str) -> None:
-    made = open_link(gateway)
-    consent = someone.depart(made["connect_url"])
+    created = open_link(gateway)
+    consent = someone.depart(created["connect_url"])
     page = someone.come_back(consent, {"code": "abc", "state": state})
 
     assert (404, "This link is not valid") == (page.status_code, heading(page))
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
 
 @requirement("connections-7")
 def test_an_answer_is_good_once(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    consent = someone.depart(made["connect_url"])
+    created = open_link(gateway)
+    consent = someone.depart(created["connect_url"])
     cookies = dict(someone.http.cookies)
     with Browser() as there:
         answer = there.allow(consent)
@@ -145,20 +145,20 @@ async def let_pass(gateway: Gateway) -> None:
 
 @requirement("connections-7")
 def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    consent = someone.depart(made["connect_url"])
+    created = open_link(gateway)
+    consent = someone.depart(created["connect_url"])
     gateway.run(let_pass(gateway))
     with Browser() as there:
         late = someone.come_back(consent, there.allow(consent))
 
     assert (400, "That took too long") == (late.status_code, heading(late))
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
 
 @requirement("connections-7")
 def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    consent = someone.depart(made["connect_url"])
+    created = open_link(gateway)
+    consent = someone.depart(created["connect_url"])
     with Browser() as there, user(gateway) as other:
         answer = there.allow(consent)
         stolen = other.come_back(consent, answer)
@@ -170,14 +170,14 @@ def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, so
 
 @requirement("connections-7")
 def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
+    created = open_link(gateway)
     with Browser() as there, user(gateway) as attacker:
-        consent = attacker.depart(made["connect_url"])
-        someone.depart(made["connect_url"])
+        consent = attacker.depart(created["connect_url"])
+        someone.depart(created["connect_url"])
         page = someone.come_back(consent, there.allow(consent))
 
     assert "Another browser" == heading(page)
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
 
 @requirement("connections-7")
@@ -195,14 +195,14 @@ def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone:
 def test_an_answer_without_a_code_connects_nothing(
     gateway: Gateway, someone: BrowserUser, more: dict[str, str]
 ) -> None:
-    made = open_link(gateway)
-    consent = someone.depart(made["connect_url"])
+    created = open_link(gateway)
+    consent = someone.depart(created["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
     page = someone.come_back(consent, {"state": state, **more})
 
     assert (400, "The application reported a problem") == (page.status_code, heading(page))
     assert "Try again" in page.text
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
 
 @requirement("connections-9")
@@ -223,12 +223,12 @@ def test_an_answer_without_a_code_connects_nothing(
 def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
     gateway: Gateway, someone: BrowserUser, fault: dict[str, object], status: int
 ) -> None:
-    made = open_link(gateway)
+    created = open_link(gateway)
     gateway.fault("notes", path="/v1/oauth/token", times=1, **fault)
-    page = someone.allow(made["connect_url"])
+    page = someone.allow(created["connect_url"])
     gateway.clear("notes")
 
-    assert (status, "pending") == (page.status_code, page_texts(gateway, made["connection_id"])["status"])
+    assert (status, "pending") == (page.status_code, page_texts(gateway, created["connection_id"])["status"])
     assert "Try again" in page.text
 
 
@@ -241,9 +241,9 @@ def test_a_link_that_nobody_issued_is_not_known(someone: BrowserUser) -> None:
 
 @requirement("connections-8")
 def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
-    someone.allow(made["connect_url"])
-    page, pressed = someone.open(made["connect_url"]), someone.press(made["connect_url"])
+    created = open_link(gateway)
+    someone.allow(created["connect_url"])
+    page, pressed = someone.open(created["connect_url"]), someone.press(created["connect_url"])
 
     assert [(410, "This link was used already")] * 2 == [(one.status_code, heading(one)) for one in (page, pressed)]
 
@@ -257,7 +257,7 @@ def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: B
 
 
 @requirement("connections-3")
-def test_names_are_shown_as_text(gateway: Gateway, someone: BrowserUser) -> None:
+def test_names_are_rendered_as_text(gateway: Gateway, someone: BrowserUser) -> None:
     name = "<script>alert(1)</script> \u202egnp.exe 🎉"
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": name})
     page = someone.open(open_link(gateway)["connect_url"])
@@ -268,7 +268,7 @@ def test_names_are_shown_as_text(gateway: Gateway, someone: BrowserUser) -> None
 
 
 @requirement("connections-3")
-def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: BrowserUser) -> None:
+def test_pages_load_nothing_and_are_not_cached(gateway: Gateway, someone: BrowserUser) -> None:
     page = someone.open(open_link(gateway)["connect_url"])
 
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
@@ -279,7 +279,7 @@ def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: 
 
 
 @requirement("connections-11")
-def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: BrowserUser) -> None:
+def test_connecting_again_preserves_the_connection_and_its_account(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     before = page_texts(gateway, connection_id)
     done = someone.allow(reconnecting(gateway, connection_id))
@@ -295,7 +295,7 @@ def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway
     connection_id = connected(someone)
     someone.allow(reconnecting(gateway, connection_id), account=second_account(someone))
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
-    found = gateway.operator("GET", "/v1/audit", params={"object_id": connection_id}).data
+    entries = gateway.operator("GET", "/v1/audit", params={"object_id": connection_id}).data
 
     assert [
         ("operator", "create_connection", "ok"),
@@ -303,7 +303,7 @@ def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway
         ("operator", "reconnect_connection", "ok"),
         ("connect_link", "connect_account", "other_account"),
         ("operator", "test_connection", "ok"),
-    ] == [(entry["actor"], entry["act"], entry["outcome"]) for entry in reversed(found)]
+    ] == [(entry["actor"], entry["act"], entry["outcome"]) for entry in reversed(entries)]
 
 
 def second_account(someone: BrowserUser) -> str:
@@ -315,7 +315,7 @@ def second_account(someone: BrowserUser) -> str:
 
 
 @requirement("connections-13")
-def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: BrowserUser) -> None:
+def test_a_rejected_call_names_the_link_to_connect_again(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
     first = managing.get("/notes/databases", connection_id=connection_id)
@@ -332,20 +332,20 @@ def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: 
 
 @requirement("connections-13", "connections-32")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
-def test_a_key_that_manages_no_connections_is_given_no_link(
+def test_a_key_that_manages_no_connections_gets_no_link(
     gateway: Gateway, someone: BrowserUser, scope: KeyScope
 ) -> None:
     connection_id = connected(someone)
     gateway.revoke("notes")
-    refused = gateway.with_key(scope).get("/notes/databases", connection_id=connection_id)
+    rejected = gateway.with_key(scope).get("/notes/databases", connection_id=connection_id)
     gateway.authorise("notes")
 
-    assert (401, "connection_revoked") == (refused.status, refused.code)
-    assert "/connect/" not in str(refused.body)
+    assert (401, "connection_revoked") == (rejected.status, rejected.code)
+    assert "/connect/" not in str(rejected.body)
 
 
 @requirement("connections-13")
-def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: BrowserUser) -> None:
+def test_a_used_link_is_not_returned_again(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
     first = managing.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
@@ -361,9 +361,9 @@ def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: Brows
 
 @requirement("connections-8")
 def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway)
+    created = open_link(gateway)
     with user(gateway) as other, Browser() as there:
-        here, elsewhere = someone.depart(made["connect_url"]), other.depart(made["connect_url"])
+        here, elsewhere = someone.depart(created["connect_url"]), other.depart(created["connect_url"])
         first, second = there.allow(here), there.allow(elsewhere)
         pages = [someone.come_back(here, first), other.come_back(elsewhere, second)]
 
@@ -372,8 +372,8 @@ def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gatew
 
 @requirement("connections-2")
 def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
-    made = open_link(gateway)
-    reply = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test")
+    created = open_link(gateway)
+    reply = gateway.operator("POST", f"/v1/connections/{created['connection_id']}/test")
 
     assert (409, "connection_pending") == (reply.status, reply.code)
 
@@ -381,23 +381,23 @@ def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
 @requirement("connections-24")
 def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: BrowserUser) -> None:
     with capture_logs() as lines, Browser() as there:
-        made = open_link(gateway)
-        consent = someone.depart(made["connect_url"])
+        created = open_link(gateway)
+        consent = someone.depart(created["connect_url"])
         answer = there.allow(consent)
         gateway.fault("notes", path="/v1/oauth/token", fault="status", status=500, body=answer, times=1)
         failed = someone.come_back(consent, answer)
-        done = someone.allow(made["connect_url"])
+        done = someone.allow(created["connect_url"])
         gateway.revoke("notes")
-        refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
+        rejected = gateway.get("/notes/databases", connection_id=created["connection_id"])
         gateway.authorise("notes")
-        runs = gateway.operator("GET", f"/v1/runs?connection_id={made['connection_id']}").body
-        connection = gateway.run(gateway.app.connections.find(made["connection_id"]))
+        runs = gateway.operator("GET", f"/v1/runs?connection_id={created['connection_id']}").body
+        connection = gateway.run(gateway.app.connections.find(created["connection_id"]))
     assert connection is not None
     client = gateway.sandbox.emulators["notes"].client()
     secrets = [*connection.stored.values(), client["client_secret"], answer["code"], *someone.http.cookies.values()]
-    link = urlsplit(made["connect_url"]).path
+    link = urlsplit(created["connect_url"]).path
 
-    told = f"{lines} {runs} {failed.text} {done.text} {refused.body}"
+    texts = f"{lines} {runs} {failed.text} {done.text} {rejected.body}"
     assert "account not connected" in [line["event"] for line in lines]
-    assert [] == [secret for secret in secrets if secret in told]
-    assert link not in f"{lines} {runs} {refused.body}"
+    assert [] == [secret for secret in secrets if secret in texts]
+    assert link not in f"{lines} {runs} {rejected.body}"

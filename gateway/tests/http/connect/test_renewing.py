@@ -30,7 +30,7 @@ def end(gateway: Gateway) -> None:
         token.expires_at = token.issued_at if token.kind == "access" and token.grant.client_id else None
 
 
-def asked(gateway: Gateway) -> int:
+def token_request_count(gateway: Gateway) -> int:
     """How often tokens were asked for."""
     return sum(path == TOKEN for _, path, _ in gateway.journal("notes"))
 
@@ -65,7 +65,7 @@ def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway
     )
     created = [seen for seen in gateway.journal("notes") if seen[:2] == ("POST", "/v1/pages")]
 
-    assert (200, 1) == (reply.status, asked(gateway))
+    assert (200, 1) == (reply.status, token_request_count(gateway))
     assert 1 == len([seen for seen in created if seen[2] == 200])
 
 
@@ -92,7 +92,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
     rested(gateway)
     after = gateway.get("/notes/databases", connection_id=connection)
 
-    assert {code} == {told for _, told in failed}
+    assert {code} == {error_code for _, error_code in failed}
     assert ("active", 200) == (between, after.status)
 
 
@@ -109,7 +109,7 @@ def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
 
 
 @requirement("connections-24")
-def test_no_token_is_told_when_a_renewal_is_refused_with_an_echo(gateway: Gateway, connection: str) -> None:
+def test_no_token_is_revealed_when_a_rejected_renewal_echoes_it(gateway: Gateway, connection: str) -> None:
     stored = gateway.run(gateway.app.connections.find(connection))
     assert stored is not None
     secret = stored.stored["refresh_token"]

@@ -61,8 +61,8 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
     """A connection with a token that a member has made, which lasts that long."""
     emulator = gateway.sandbox.emulators["boards"]
     key = emulator.credentials()["key"]
-    asked = f"key={key}&scope=read,write&expiration={expiration}&return_url=http://127.0.0.1:9/back"
-    credentials = {"key": key, "token": allowed(f"{emulator.context.addresses['base']}/1/authorize?{asked}")["token"]}
+    query = f"key={key}&scope=read,write&expiration={expiration}&return_url=http://127.0.0.1:9/back"
+    credentials = {"key": key, "token": allowed(f"{emulator.context.addresses['base']}/1/authorize?{query}")["token"]}
     body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": credentials}
     data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
     return data | {"credentials": credentials}
@@ -70,14 +70,14 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
 
 @requirement("connections-28")
 def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, connector="boards")
-    page = someone.depart(made["connect_url"])
+    created = open_link(gateway, connector="boards")
+    page = someone.depart(created["connect_url"])
     answer = allowed(page)
     landing = someone.open(f"{CALLBACK}?state={answer['state']}")
     done = send(someone, state=answer["state"], token=answer["token"])
-    connection = page_texts(gateway, made["connection_id"])
+    connection = page_texts(gateway, created["connection_id"])
     board = gateway.examples("boards")["board_id"]
-    call = gateway.get("/boards/lists", connection_id=made["connection_id"], board_id=board)
+    call = gateway.get("/boards/lists", connection_id=created["connection_id"], board_id=board)
 
     assert ("Back from Trello", "connect.js") == (heading(landing), "connect.js" * ("connect.js" in landing.text))
     assert (200, "Connected", "active") == (done.status_code, heading(done), connection["status"])
@@ -86,43 +86,43 @@ def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, 
 
 
 @requirement("connections-28")
-def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: BrowserUser) -> None:
+def test_the_page_request_asks_for_an_unlimited_token_in_the_fragment(gateway: Gateway, someone: BrowserUser) -> None:
     page = urlsplit(someone.depart(open_link(gateway, connector="boards")["connect_url"]))
-    asked = dict(parse_qsl(page.query))
+    query = dict(parse_qsl(page.query))
 
-    assert ("/1/authorize", "token", "fragment") == (page.path, asked["response_type"], asked["callback_method"])
-    assert ("read,write", "never") == (asked["scope"], asked["expiration"])
-    assert asked["return_url"].startswith(f"http://127.0.0.1:8080{CALLBACK}?state=")
+    assert ("/1/authorize", "token", "fragment") == (page.path, query["response_type"], query["callback_method"])
+    assert ("read,write", "never") == (query["scope"], query["expiration"])
+    assert query["return_url"].startswith(f"http://127.0.0.1:8080{CALLBACK}?state=")
 
 
 @requirement("connections-28")
-def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, connector="boards")
-    page = someone.depart(made["connect_url"])
+def test_a_member_who_denies_access_gets_an_error_page(gateway: Gateway, someone: BrowserUser) -> None:
+    connection = open_link(gateway, connector="boards")
+    page = someone.depart(connection["connect_url"])
     with Browser() as there:
         answer = there.cancel(page)
-    told = send(someone, **answer)
+    response = send(someone, **answer)
 
-    assert (400, "You did not allow the access") == (told.status_code, heading(told))
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert (400, "You did not allow the access") == (response.status_code, heading(response))
+    assert "pending" == page_texts(gateway, connection["connection_id"])["status"]
 
 
 @requirement("connections-28")
 @pytest.mark.parametrize(
     ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
 )
-def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
-    made = open_link(gateway, connector="boards")
-    told = send(someone, state=state_of(someone.depart(made["connect_url"])), token=token)
+def test_an_invalid_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
+    connection = open_link(gateway, connector="boards")
+    page = send(someone, state=state_of(someone.depart(connection["connect_url"])), token=token)
 
-    assert (400, title) == (told.status_code, heading(told))
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert (400, title) == (page.status_code, heading(page))
+    assert "pending" == page_texts(gateway, connection["connection_id"])["status"]
 
 
 @requirement("connections-28")
 def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, connector="boards")
-    answer = allowed(someone.depart(made["connect_url"]))
+    connection = open_link(gateway, connector="boards")
+    answer = allowed(someone.depart(connection["connect_url"]))
     with user(gateway) as other:
         stolen = send(other, **answer)
         looked = other.open(f"{CALLBACK}?state={answer['state']}")
@@ -147,34 +147,34 @@ def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someon
 
 @requirement("connections-28")
 @pytest.mark.parametrize("form", [{}, {"state": "forged", "token": "t"}, {"state": "x" * 9000}])
-def test_a_form_that_nobody_was_shown_is_not_known(someone: BrowserUser, form: dict[str, str]) -> None:
-    told = send(someone, **form)
+def test_a_forged_form_is_unknown(someone: BrowserUser, form: dict[str, str]) -> None:
+    page = send(someone, **form)
 
-    assert (404, "This link is not valid") == (told.status_code, heading(told))
+    assert (404, "This link is not valid") == (page.status_code, heading(page))
 
 
 @requirement("connections-5", "connections-28")
 def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: BrowserUser) -> None:
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
-    made = open_link(gateway, connector="boards", return_url=RETURN_URL)
-    done = send(someone, **allowed(someone.depart(made["connect_url"])))
+    connection = open_link(gateway, connector="boards", return_url=RETURN_URL)
+    done = send(someone, **allowed(someone.depart(connection["connect_url"])))
 
-    told = f"{RETURN_URL}?connection_id={made['connection_id']}&status=connected"
-    assert ("Connected", f"0; url={told}") == (heading(done), done.headers["refresh"])
+    expected = f"{RETURN_URL}?connection_id={connection['connection_id']}&status=connected"
+    assert ("Connected", f"0; url={expected}") == (heading(done), done.headers["refresh"])
 
 
 @requirement("connections-15", "connections-28")
-def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: BrowserUser) -> None:
-    made = open_link(gateway, connector="boards")
-    told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
+def test_a_token_with_less_scope_is_reported_and_connects_nothing(gateway: Gateway, someone: BrowserUser) -> None:
+    connection = open_link(gateway, connector="boards")
+    page = send(someone, **allowed(someone.depart(connection["connect_url"]), "write"))
 
-    assert (400, "Not everything was allowed") == (told.status_code, heading(told))
-    assert (True, False) == ("<code>write</code>" in told.text, "<code>read</code>" in told.text)
-    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
+    assert (400, "Not everything was allowed") == (page.status_code, heading(page))
+    assert (True, False) == ("<code>write</code>" in page.text, "<code>read</code>" in page.text)
+    assert "pending" == page_texts(gateway, connection["connection_id"])["status"]
 
 
 @requirement("connections-30")
-def test_a_token_tells_what_it_allows_and_when_it_ends(gateway: Gateway) -> None:
+def test_a_token_reports_its_scope_and_expiry(gateway: Gateway) -> None:
     lasting, ending = pasted(gateway, "never"), pasted(gateway, "1day")
     tested = gateway.operator("POST", f"/v1/connections/{ending['connection_id']}/test").data
 
@@ -184,20 +184,20 @@ def test_a_token_tells_what_it_allows_and_when_it_ends(gateway: Gateway) -> None
 
 
 @requirement("connections-25", "connections-30")
-def test_a_token_is_given_back_when_the_last_connection_that_has_it_is_removed(gateway: Gateway) -> None:
+def test_a_token_is_revoked_when_its_last_connection_is_removed(gateway: Gateway) -> None:
     first = pasted(gateway, "never")
     body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": first["credentials"]}
     second = gateway.operator("POST", "/v1/connections", json=body).data
     gateway.operator("DELETE", f"/v1/connections/{first['connection_id']}")
-    kept = gateway.operator("POST", f"/v1/connections/{second['connection_id']}/test").data["status"]
+    status = gateway.operator("POST", f"/v1/connections/{second['connection_id']}/test").data["status"]
     gateway.operator("DELETE", f"/v1/connections/{second['connection_id']}")
     again = gateway.operator("POST", "/v1/connections", json=body)
 
-    assert ("active", "credentials_refused") == (kept, again.code)
+    assert ("active", "credentials_refused") == (status, again.code)
 
 
 @requirement("connections-25", "connections-30")
-def test_a_connection_is_removed_though_the_token_cannot_be_given_back(gateway: Gateway) -> None:
+def test_a_connection_is_removed_though_its_token_cannot_be_revoked(gateway: Gateway) -> None:
     connection_id = pasted(gateway, "never")["connection_id"]
     gateway.fault("boards", method="DELETE", fault="status", status=500, times=3)
     removed = gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]

@@ -14,21 +14,21 @@ def invited(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
     return operator.submit(page, "Create a connect link", **({"name": "Nora's"} | fields))
 
 
-def test_a_connect_link_is_shown_with_its_end(operator: Browser, gateway: Gateway) -> None:
+def test_a_connect_link_is_displayed_with_its_expiry(operator: Browser, gateway: Gateway) -> None:
     page = invited(operator, gateway)
-    (made, *_) = gateway.operator("GET", "/v1/connections?connector=notes").data
+    (connection, *_) = gateway.operator("GET", "/v1/connections?connector=notes").data
 
     assert ("Connect link", "no-store") == (page.heading, page.response.headers["cache-control"])
     assert re.fullmatch(r"http://127\.0\.0\.1:8080/connect/[\w-]{20,}", page.one("#connect_url").text)
     assert page.one("#connect_url").text == page.link("Open it here")
-    assert ("pending", "Nora's") == (made["status"], made["name"])
-    assert page.link("Done").endswith(made["connection_id"])
+    assert ("pending", "Nora's") == (connection["status"], connection["name"])
+    assert page.link("Done").endswith(connection["connection_id"])
 
 
 def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(invited(operator, gateway).link("Done"))
-    asked = operator.open(page.link("Connect"))
-    again = operator.submit(asked, "Connect again")
+    form = operator.open(page.link("Connect"))
+    again = operator.submit(form, "Connect again")
 
     assert [] == [button for button in page.html.select("main button") if button.text == "Test"]
     assert (200, "Connect link") == (again.status, again.heading)
@@ -36,7 +36,7 @@ def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, 
 
 def test_an_application_that_is_not_set_up_offers_credentials_alone(operator: Browser, gateway: Gateway) -> None:
     page = operator.open("/console/connections/new", connector="shelf")
-    made = operator.http.post(
+    created = operator.http.post(
         "/console/connections/connect",
         data={"form_token": page.one("main input[name=form_token]")["value"], "connector": "shelf", "name": "A shelf"}
         | {"workspace_id": gateway.workspace_id},
@@ -44,7 +44,7 @@ def test_an_application_that_is_not_set_up_offers_credentials_alone(operator: Br
 
     assert ["Connect"] == [one.text for one in page.html.select("main button")]
     assert "GATEWAY_SHELF_CLIENT_ID" in page.text
-    assert (409, True) == (made.status_code, 'value="A shelf"' in made.text)
+    assert (409, True) == (created.status_code, 'value="A shelf"' in created.text)
 
 
 def test_applications_are_chosen_by_the_names_that_people_know(operator: Browser, gateway: Gateway) -> None:
@@ -55,14 +55,14 @@ def test_applications_are_chosen_by_the_names_that_people_know(operator: Browser
 
 
 @pytest.mark.parametrize(("field", "value"), [("connector", "nothing"), ("workspace_id", "ws_x"), ("name", "x" * 201)])
-def test_a_link_that_cannot_be_made_is_not(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
+def test_an_invalid_link_is_not_created(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
     page = invited(operator, gateway, **{field: value})
 
     assert page.status in {404, 422}
     assert [] == page.html.select("#connect_url")
 
 
-def test_the_application_is_asked_and_what_it_says_is_shown(operator: Browser, gateway: Gateway) -> None:
+def test_the_application_is_queried_and_its_response_displayed(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     facts = operator.open(f"/console/connections/{connection_id}")
@@ -80,8 +80,8 @@ def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operato
     page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     gateway.authorise("notes")
     after = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
-    asked = operator.open(page.link("Connect again"))
-    link = operator.submit(asked, "Connect again", allow_other_account="true")
+    form = operator.open(page.link("Connect again"))
+    link = operator.submit(form, "Connect again", allow_other_account="true")
 
     assert "Notion rejects the credentials." in page.text
     assert "revoked" in page.one("h1 .mark").text
@@ -89,7 +89,7 @@ def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operato
     assert "Connect link" == link.heading
 
 
-def test_an_application_that_does_not_answer_is_told(operator: Browser, gateway: Gateway) -> None:
+def test_an_unavailable_application_is_reported(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=5)
     page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Test")
 
@@ -97,24 +97,22 @@ def test_an_application_that_does_not_answer_is_told(operator: Browser, gateway:
     assert "The application failed" in page.alert
 
 
-def test_return_addresses_are_kept_changed_and_emptied(operator: Browser, gateway: Gateway) -> None:
+def test_return_urls_are_saved_changed_and_cleared(operator: Browser, gateway: Gateway) -> None:
     path = f"/console/workspaces/{gateway.workspace_id}/change"
     two = "https://app.example.com/done\r\n  https://app.example.com/other "
-    kept = operator.submit(operator.open(path), "Save", return_urls=two)
+    saved = operator.submit(operator.open(path), "Save", return_urls=two)
     stored = operator.open(path).one("#f-return-urls").text.split()
     emptied = operator.submit(operator.open(path), "Save", return_urls="")
     workspaces = gateway.operator("GET", "/v1/workspaces?limit=200").data
     (left,) = [one["return_urls"] for one in workspaces if one["workspace_id"] == gateway.workspace_id]
 
     assert ["https://app.example.com/done", "https://app.example.com/other"] == stored
-    assert [200, 200] == [kept.status, emptied.status]
+    assert [200, 200] == [saved.status, emptied.status]
     assert [] == left
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "http://example.com/x", "not an address", "https://a/?q=1"])
-def test_an_address_that_users_must_not_be_sent_to_is_refused(
-    operator: Browser, gateway: Gateway, address: str
-) -> None:
+def test_a_forbidden_return_url_is_rejected(operator: Browser, gateway: Gateway, address: str) -> None:
     page = operator.submit(
         operator.open(f"/console/workspaces/{gateway.workspace_id}/change"), "Save", return_urls=address
     )

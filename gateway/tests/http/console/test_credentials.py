@@ -8,10 +8,10 @@ from harness.html_browser import Browser, HtmlPage
 WRONG = "ntn_a_wrong_token_of_tests"
 
 
-def asked(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
+def credentials_page(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
     """The page that asks for the credentials of a new connection."""
-    given = {"connector": "notes", "name": "Nora's", "workspace_id": gateway.workspace_id} | fields
-    return operator.open("/console/connections/create", **given)
+    fields_of_page = {"connector": "notes", "name": "Nora's", "workspace_id": gateway.workspace_id} | fields
+    return operator.open("/console/connections/create", **fields_of_page)
 
 
 def good(gateway: Gateway) -> dict[str, str]:
@@ -21,46 +21,46 @@ def good(gateway: Gateway) -> dict[str, str]:
 
 def newest(gateway: Gateway) -> dict[str, str]:
     """The connection that was made last."""
-    found: dict[str, str] = gateway.operator("GET", "/v1/connections?connector=notes").data[0]
-    return found
+    connection: dict[str, str] = gateway.operator("GET", "/v1/connections?connector=notes").data[0]
+    return connection
 
 
-def test_a_connection_is_made_of_pasted_credentials(operator: Browser, gateway: Gateway) -> None:
-    page = asked(operator, gateway)
-    made = operator.submit(page, "Connect", **good(gateway))
+def test_a_connection_is_created_from_pasted_credentials(operator: Browser, gateway: Gateway) -> None:
+    page = credentials_page(operator, gateway)
+    created = operator.submit(page, "Connect", **good(gateway))
     connection = newest(gateway)
 
     assert ("Connect: Notion", "password") == (page.heading, page.one("#f-credentials-token")["type"])
-    assert (200, "Nora's active") == (made.status, made.heading)
+    assert (200, "Nora's active") == (created.status, created.heading)
     assert ("active", f"/console/connections/{connection['connection_id']}?done=create_connection") == (
         connection["status"],
-        made.path,
+        created.path,
     )
-    assert good(gateway)["credentials.token"] not in page.response.text + made.response.text
+    assert good(gateway)["credentials.token"] not in page.response.text + created.response.text
 
 
 @pytest.mark.parametrize(
-    ("token", "told"), [(WRONG, "does not accept"), ("", "Field required"), ("two\x01lines", "control")]
+    ("token", "message"), [(WRONG, "does not accept"), ("", "Field required"), ("two\x01lines", "control")]
 )
-def test_credentials_that_do_not_fit_are_told_and_never_shown(
-    operator: Browser, gateway: Gateway, token: str, told: str
+def test_invalid_credentials_are_reported_and_never_displayed(
+    operator: Browser, gateway: Gateway, token: str, message: str
 ) -> None:
     before = newest(gateway)["connection_id"]
-    page = operator.submit(asked(operator, gateway), "Connect", **{"credentials.token": token})
+    page = operator.submit(credentials_page(operator, gateway), "Connect", **{"credentials.token": token})
 
-    assert (422, True) == (page.status, told in page.text)
+    assert (422, True) == (page.status, message in page.text)
     assert ("", "Nora's") == (page.one("#f-credentials-token").get("value", ""), page.one("#f-name")["value"])
     assert (before, False) == (newest(gateway)["connection_id"], WRONG in page.response.text)
 
 
 def test_an_application_that_does_not_exist_has_no_credentials(operator: Browser, gateway: Gateway) -> None:
-    page = asked(operator, gateway, connector="nothing")
+    page = credentials_page(operator, gateway, connector="nothing")
 
     assert [] == page.html.select("#f-credentials-token")
 
 
 def test_credentials_of_a_connection_are_replaced(operator: Browser, gateway: Gateway) -> None:
-    operator.submit(asked(operator, gateway), "Connect", **good(gateway))
+    operator.submit(credentials_page(operator, gateway), "Connect", **good(gateway))
     connection_id = newest(gateway)["connection_id"]
     form = operator.open(operator.open(f"/console/connections/{connection_id}").link("Replace the credentials"))
     wrong = operator.submit(form, "Replace the credentials", **{"credentials.token": WRONG})
@@ -72,11 +72,11 @@ def test_credentials_of_a_connection_are_replaced(operator: Browser, gateway: Ga
 
 
 def test_credentials_of_another_account_are_taken_where_that_is_ticked(operator: Browser, gateway: Gateway) -> None:
-    operator.submit(asked(operator, gateway), "Connect", **good(gateway))
+    operator.submit(credentials_page(operator, gateway), "Connect", **good(gateway))
     connection_id = newest(gateway)["connection_id"]
     gateway.run(gateway.app.connections._update(connection_id, {"account_id": "somebody else"}, lambda _: None))
     form = operator.open(f"/console/connections/{connection_id}/credentials")
-    refused = operator.submit(form, "Replace the credentials", **good(gateway))
+    rejected = operator.submit(form, "Replace the credentials", **good(gateway))
     taken = operator.submit(form, "Replace the credentials", **good(gateway), allow_other_account="true")
 
-    assert (409, 200) == (refused.status, taken.status)
+    assert (409, 200) == (rejected.status, taken.status)

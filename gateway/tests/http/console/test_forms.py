@@ -34,7 +34,7 @@ def test_the_token_of_another_session_does_nothing(operator: Browser, visitor: B
     assert before == len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
 
 
-def test_the_form_for_signing_in_belongs_to_the_browser_that_it_was_shown_to(gateway: Gateway) -> None:
+def test_the_sign_in_form_belongs_to_the_browser_that_opened_it(gateway: Gateway) -> None:
     one, other = Browser(gateway), Browser(gateway)
     with one.http, other.http:
         other.open("/console/sign-in")
@@ -70,7 +70,7 @@ def test_reading_changes_nothing(operator: Browser, gateway: Gateway) -> None:
     assert 200 == gateway.operator("GET", f"/v1/connections/{connection_id}").status
 
 
-def test_a_form_that_is_too_large_is_refused(operator: Browser) -> None:
+def test_a_too_large_form_is_rejected(operator: Browser) -> None:
     answer = operator.http.post("/console/workspaces/create", data={"name": "x" * 100_000})
 
     assert 413 == answer.status_code

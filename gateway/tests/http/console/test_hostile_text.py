@@ -23,7 +23,7 @@ NAMES = [
     pytest.param("{{ 7 * 7 }}${7*7}", "{{ 7 * 7 }}${7*7}", id="template"),
     pytest.param("' onfocus='alert(1)", "' onfocus='alert(1)", id="attribute"),
 ]
-hostile = pytest.mark.parametrize(("name", "shown"), NAMES)
+hostile = pytest.mark.parametrize(("name", "expected"), NAMES)
 
 
 def isolated(page: HtmlPage) -> list[str]:
@@ -43,29 +43,29 @@ def harmless(page: HtmlPage) -> bool:
 
 
 @hostile
-def test_the_name_of_a_workspace(operator: Browser, name: str, shown: str) -> None:
+def test_the_name_of_a_workspace(operator: Browser, name: str, expected: str) -> None:
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name)
     listed = operator.open("/console/workspaces", search=name)
 
-    assert shown in isolated(page)
-    assert shown in isolated(listed)
+    assert expected in isolated(page)
+    assert expected in isolated(listed)
     assert (True, True) == (harmless(page), harmless(listed))
-    assert shown == operator.open(page.link("Change")).one("#f-name")["value"]
+    assert expected == operator.open(page.link("Change")).one("#f-name")["value"]
 
 
 @hostile
-def test_the_name_of_a_key(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
-    made = gateway.operator(
+def test_the_name_of_a_key(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+    created = gateway.operator(
         "POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read", "name": name}
     ).data
-    pages = [operator.open("/console/keys"), operator.open(f"/console/keys/{made['key_id']}/revoke")]
+    pages = [operator.open("/console/keys"), operator.open(f"/console/keys/{created['key_id']}/revoke")]
 
-    assert [True, True] == [shown in isolated(page) for page in pages]
+    assert [True, True] == [expected in isolated(page) for page in pages]
     assert [True, True] == [harmless(page) for page in pages]
 
 
 @hostile
-def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     connection_id = gateway.connections["notes"]
     gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"name": name})
     gateway.get("/notes/databases")
@@ -78,28 +78,28 @@ def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str
     ]
     pages = [operator.open(f"/console{path}") for path in paths]
 
-    assert [True] * len(pages) == [shown in isolated(page) for page in pages]
+    assert [True] * len(pages) == [expected in isolated(page) for page in pages]
     assert [True] * len(pages) == [harmless(page) for page in pages]
 
 
 @hostile
-def test_what_was_observed(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
+def test_the_observed_name(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = Observation((name,), "page.property_updated", {"property": name, "to": [name]}, name)
     gateway.run(gateway.app._feed.add({connection_id: [seen]}))
     page = operator.open(f"/console/connections/{connection_id}/events")
 
-    assert isolated(page).count(shown) >= 2
+    assert isolated(page).count(expected) >= 2
     assert harmless(page)
 
 
 @hostile
-def test_the_name_of_a_webhook(operator: Browser, gateway: Gateway, name: str, shown: str) -> None:
-    given = {"workspace_id": gateway.workspace_id, "url": "https://example.com/events", "name": name}
-    made = gateway.operator("POST", "/v1/webhooks", json=given).data
-    pages = [operator.open(f"/console/webhooks{place}") for place in ("", f"/{made['webhook_id']}")]
+def test_the_name_of_a_webhook(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+    body = {"workspace_id": gateway.workspace_id, "url": "https://example.com/events", "name": name}
+    created = gateway.operator("POST", "/v1/webhooks", json=body).data
+    pages = [operator.open(f"/console/webhooks{path}") for path in ("", f"/{created['webhook_id']}")]
 
-    assert [True] * 2 == [shown in isolated(page) for page in pages]
+    assert [True] * 2 == [expected in isolated(page) for page in pages]
     assert [True] * 2 == [harmless(page) for page in pages]
 
 

@@ -16,8 +16,8 @@ FOR_ADMINS = [route for route in ROUTES if route.for_admins]
 @pytest.fixture(scope="module")
 def token(house: Gateway) -> str:
     """The token of an operator who may only look."""
-    made = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
-    return str(made["token"])
+    created = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
+    return str(created["token"])
 
 
 @pytest.fixture
@@ -49,20 +49,20 @@ def things(house: Gateway) -> dict[str, str]:
 @requirement("administration-7")
 def test_signing_in_and_out_is_recorded_by_name(viewer: Browser, gateway: Gateway) -> None:
     viewer.submit(viewer.open("/console"), "Sign out")
-    found = gateway.operator("GET", "/v1/audit", params={"actor": "viola", "limit": 2}).data
+    entries = gateway.operator("GET", "/v1/audit", params={"actor": "viola", "limit": 2}).data
 
     expected = [("sign_out", "console", "127.0.0.1"), ("sign_in", "console", "127.0.0.1")]
-    assert expected == [(entry["act"], entry["surface"], entry["address"]) for entry in found]
+    assert expected == [(entry["act"], entry["surface"], entry["address"]) for entry in entries]
 
 
 @requirement("administration-10")
 def test_a_failed_sign_in_is_recorded(visitor: Browser, gateway: Gateway) -> None:
     visitor.sign_in("a guess at a token")
-    wanted = {"actor": "anonymous", "act": "sign_in", "outcome": "invalid_api_key"}
-    found = gateway.operator("GET", "/v1/audit", params=wanted).data
+    filters = {"actor": "anonymous", "act": "sign_in", "outcome": "invalid_api_key"}
+    entries = gateway.operator("GET", "/v1/audit", params=filters).data
 
-    assert ("console", "127.0.0.1") in [(entry["surface"], entry["address"]) for entry in found]
-    assert "a guess" not in str(found)
+    assert ("console", "127.0.0.1") in [(entry["surface"], entry["address"]) for entry in entries]
+    assert "a guess" not in str(entries)
 
 
 def test_every_page_says_who_signed_in(viewer: Browser) -> None:
@@ -71,9 +71,7 @@ def test_every_page_says_who_signed_in(viewer: Browser) -> None:
 
 @requirement("administration-4")
 @pytest.mark.parametrize("route", FOR_ADMINS, ids=lambda route: f"{route.method} {route.path}")
-def test_what_changes_something_is_refused_to_a_viewer(
-    viewer: Browser, things: dict[str, str], route: ConsoleRoute
-) -> None:
+def test_a_viewer_may_change_nothing(viewer: Browser, things: dict[str, str], route: ConsoleRoute) -> None:
     kind = route.path.split("/")[2]
     page = viewer.http.request(route.method, route.path.format(identifier=things.get(f"{kind[:-1]}_id")))
 
@@ -116,20 +114,20 @@ def test_pages_offer_a_viewer_nothing_that_changes(viewer: Browser, things: dict
 
 
 @requirement("administration-1")
-def test_an_operator_is_made_and_revoked_in_the_console(operator: Browser, gateway: Gateway) -> None:
-    made = operator.submit(operator.open("/console/operators/create"), "Create operator", name="oscar", role="admin")
-    secret = made.one("#token").text
+def test_an_operator_is_created_and_revoked_in_the_console(operator: Browser, gateway: Gateway) -> None:
+    created = operator.submit(operator.open("/console/operators/create"), "Create operator", name="oscar", role="admin")
+    secret = created.one("#token").text
     other = Browser(gateway)
     inside = other.sign_in(secret)
-    asked = operator.open(operator.open(operator.open("/console/operators").link("oscar")).link("Revoke"))
-    revoked = operator.submit(asked, "Revoke operator")
+    confirmation = operator.open(operator.open(operator.open("/console/operators").link("oscar")).link("Revoke"))
+    revoked = operator.submit(confirmation, "Revoke operator")
 
     assert ("Overview", "The operator is revoked.") == (inside.heading, revoked.one(".notice.good").text)
     assert "Sign in to the console" == other.open("/console").heading
 
 
 @requirement("administration-2")
-def test_a_name_that_is_taken_is_told(operator: Browser, token: str) -> None:
+def test_a_taken_name_is_reported(operator: Browser, token: str) -> None:
     page = operator.submit(operator.open("/console/operators/create"), "Create operator", name="viola")
 
     assert (422, True) == (page.status, "Is or was the name of another operator" in page.one("#f-name-error").text)
@@ -137,14 +135,14 @@ def test_a_name_that_is_taken_is_told(operator: Browser, token: str) -> None:
 
 
 @requirement("administration-14")
-def test_the_trail_is_shown_by_what_it_is_about(operator: Browser, things: dict[str, str]) -> None:
+def test_the_audit_trail_is_filtered_by_object(operator: Browser, things: dict[str, str]) -> None:
     page = operator.open("/console/audit", object_id=things["key_id"])
     (row,) = page.rows()
 
     assert ["operator", "create key", "127.0.0.1 http"] == [row[1], row[2], row[6]]
 
 
-def test_a_connection_in_the_trail_is_shown_by_its_name(operator: Browser, gateway: Gateway) -> None:
+def test_the_audit_trail_displays_a_connection_by_name(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"name": "Wiki"})
     page = operator.open("/console/audit", object_id=connection_id)
@@ -153,7 +151,7 @@ def test_a_connection_in_the_trail_is_shown_by_its_name(operator: Browser, gatew
     assert "Wiki" == link.text.strip()
 
 
-def test_a_time_that_is_none_is_told(operator: Browser) -> None:
+def test_an_invalid_time_is_reported(operator: Browser) -> None:
     page = operator.open("/console/audit", since="yesterday")
 
     assert (422, "since") == (page.status, page.one("[aria-invalid=true]")["name"])
@@ -174,33 +172,33 @@ def test_a_time_that_is_none_is_told(operator: Browser) -> None:
 def test_an_identifier_leads_to_its_page_from_anywhere(
     viewer: Browser, things: dict[str, str], page: str, name: str, where: str
 ) -> None:
-    found = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
+    result = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
 
-    assert (200, where + things[name]) == (found.status, found.path)
+    assert (200, where + things[name]) == (result.status, result.path)
 
 
 @requirement("administration-16")
 def test_a_key_itself_leads_to_its_page_and_is_in_no_address(viewer: Browser, things: dict[str, str]) -> None:
-    found = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
+    result = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
     unknown = viewer.submit(viewer.open("/console"), "Find", q="cgw_" + "A" * 49)
 
-    assert f"/console/keys/{things['key_id']}" == found.path
+    assert f"/console/keys/{things['key_id']}" == result.path
     assert (404, "/console/search") == (unknown.status, unknown.path)
 
 
 @requirement("administration-16")
 def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
-    found = viewer.submit(viewer.open("/console"), "Find", q="Ac\u00e9 & Co")
+    result = viewer.submit(viewer.open("/console"), "Find", q="Ac\u00e9 & Co")
 
-    assert "/console/workspaces?search=Ac%C3%A9+%26+Co" == found.path
+    assert "/console/workspaces?search=Ac%C3%A9+%26+Co" == result.path
 
 
 @requirement("administration-16")
-@pytest.mark.parametrize("wanted", ["run_", "run_../keys", "conn_//evil.example", "run_x?y", "key_\u202e", "ws_01"])
-def test_what_is_no_identifier_leads_to_no_other_place(viewer: Browser, wanted: str) -> None:
-    found = viewer.submit(viewer.open("/console"), "Find", q=wanted)
+@pytest.mark.parametrize("text", ["run_", "run_../keys", "conn_//evil.example", "run_x?y", "key_\u202e", "ws_01"])
+def test_text_that_is_no_identifier_redirects_nowhere(viewer: Browser, text: str) -> None:
+    result = viewer.submit(viewer.open("/console"), "Find", q=text)
 
-    assert found.path.startswith("/console/workspaces")
+    assert result.path.startswith("/console/workspaces")
 
 
 @requirement("administration-17")
@@ -208,15 +206,15 @@ def test_what_is_no_identifier_leads_to_no_other_place(viewer: Browser, wanted: 
     "path", ["/keys", "/keys/create", "/connections", "/webhooks", "/webhooks/create", "/runs", "/audit"]
 )
 def test_a_workspace_is_chosen_by_name(operator: Browser, gateway: Gateway, path: str) -> None:
-    made = gateway.operator("POST", "/v1/workspaces", json={"name": "Zeta <Ltd>"}).data
+    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Zeta <Ltd>"}).data
     page = operator.open(f"/console{path}")
     offered = {str(one["value"]): one.text for one in page.one("select[name=workspace_id]").select("option")}
 
-    assert "Zeta <Ltd>" == offered[made["workspace_id"]]
+    assert "Zeta <Ltd>" == offered[workspace["workspace_id"]]
 
 
 @requirement("administration-17")
-def test_where_there_are_many_workspaces_an_identifier_is_entered(
+def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})

@@ -49,7 +49,7 @@ def test_every_field_has_a_label_and_every_list_its_headings(operator: Browser, 
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_lets_nothing_in_and_is_not_kept(operator: Browser, path: str) -> None:
+def test_a_page_loads_nothing_and_is_not_cached(operator: Browser, path: str) -> None:
     headers = operator.open(f"/console{path}").response.headers
     rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
 
@@ -67,7 +67,7 @@ def test_a_page_has_no_style_and_no_script_of_its_own(operator: Browser, path: s
     assert {"/assets"} == {address.rpartition("/")[0] for address in loaded}
 
 
-def test_the_front_of_the_console_is_found_by_a_mistyped_address(gateway: Gateway) -> None:
+def test_a_mistyped_path_links_to_the_front_page_of_the_console(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/consol")
 
     assert [{"did_you_mean": "GET /console"}] == reply.facts
@@ -77,22 +77,22 @@ def test_the_front_of_the_console_is_found_by_a_mistyped_address(gateway: Gatewa
 
 
 def test_a_workspace_is_created_renamed_and_changes_its_plan(operator: Browser, gateway: Gateway) -> None:
-    made = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name="Acme", plan="free")
-    changed = operator.submit(operator.open(made.link("Change")), "Save", name="Acme Ltd", plan="paid")
+    created = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name="Acme", plan="free")
+    changed = operator.submit(operator.open(created.link("Change")), "Save", name="Acme Ltd", plan="paid")
     workspace_id = changed.path.partition("?")[0].rpartition("/")[2]
     (stored,) = [
         one for one in gateway.operator("GET", "/v1/workspaces?limit=200").data if one["workspace_id"] == workspace_id
     ]
 
-    assert ("Acme", "Acme Ltd") == (made.heading, changed.heading)
+    assert ("Acme", "Acme Ltd") == (created.heading, changed.heading)
     assert "The changes are saved." in changed.text
     assert ("Acme Ltd", "paid") == (stored["name"], stored["plan"])
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("", "Field required"), ("x" * 201, "at most 200"), ("a\x01b", "control characters")]
+    ("name", "message"), [("", "Field required"), ("x" * 201, "at most 200"), ("a\x01b", "control characters")]
 )
-def test_a_name_that_does_not_fit_is_told_beside_what_was_given(operator: Browser, name: str, told: str) -> None:
+def test_an_invalid_name_is_reported_beside_the_input(operator: Browser, name: str, message: str) -> None:
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name, plan="paid")
     field = page.one("#f-name")
 
@@ -100,32 +100,32 @@ def test_a_name_that_does_not_fit_is_told_beside_what_was_given(operator: Browse
         page.status,
         page.alert,
     )
-    assert ("true", True) == (field["aria-invalid"], told in page.one("#f-name-error").text)
+    assert ("true", True) == (field["aria-invalid"], message in page.one("#f-name-error").text)
     assert ["f-name-hint", "f-name-error"] == str(field["aria-describedby"]).split()
     assert "paid" == page.one("#f-plan option[selected]").text
 
 
-def test_a_workspace_is_found_by_a_part_of_its_name(operator: Browser) -> None:
+def test_a_search_matches_a_part_of_a_workspace_name(operator: Browser) -> None:
     operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name="Needle & Thread")
-    found = operator.open("/console/workspaces", search="dle & th")
+    results = operator.open("/console/workspaces", search="dle & th")
     none = operator.open("/console/workspaces", search="no such name")
 
-    assert {"Needle & Thread"} == {row[0] for row in found.rows()}
+    assert {"Needle & Thread"} == {row[0] for row in results.rows()}
     assert "No matches." in none.text
 
 
 def test_workspaces_come_page_by_page_also_where_they_are_searched(operator: Browser, gateway: Gateway) -> None:
-    made = [
+    created = [
         gateway.operator("POST", "/v1/workspaces", json={"name": f"Paged {n}", "plan": "free"}).data for n in range(51)
     ]
-    newest, sought = operator.open("/console/workspaces"), operator.open("/console/workspaces", search="PAGED")
-    older = [operator.open(page.link("Older")) for page in (newest, sought)]
+    newest, matches = operator.open("/console/workspaces"), operator.open("/console/workspaces", search="PAGED")
+    older = [operator.open(page.link("Older")) for page in (newest, matches)]
     back = operator.open(older[1].link("Newest"))
 
-    assert [50, 50] == [len(page.rows()) for page in (newest, sought)]
-    assert [made[0]["name"]] * 2 == [page.rows()[0][0] for page in older]
+    assert [50, 50] == [len(page.rows()) for page in (newest, matches)]
+    assert [created[0]["name"]] * 2 == [page.rows()[0][0] for page in older]
     assert ([["Paged 50"], ["Paged 0"]], "PAGED") == (
-        [sought.rows()[0][:1], older[1].rows()[-1][:1]],
+        [matches.rows()[0][:1], older[1].rows()[-1][:1]],
         back.one("form.row input")["value"],
     )
 
@@ -137,7 +137,7 @@ def test_a_workspace_shows_its_keys_and_connections(operator: Browser, gateway: 
     assert f"…{gateway.key[-4:]}" in [row[1] for row in page.rows("#keys")]
 
 
-def test_a_workspace_that_does_not_exist_is_told_with_its_code(operator: Browser) -> None:
+def test_an_unknown_workspace_is_reported_with_its_code(operator: Browser) -> None:
     page = operator.open("/console/workspaces/ws_x")
 
     assert (404, "Request failed") == (page.status, page.heading)
@@ -147,16 +147,16 @@ def test_a_workspace_that_does_not_exist_is_told_with_its_code(operator: Browser
 # Keys
 
 
-def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, gateway: Gateway) -> None:
+def test_a_key_is_displayed_once_works_and_records_its_use(operator: Browser, gateway: Gateway) -> None:
     form = operator.open(operator.open(f"/console/workspaces/{gateway.workspace_id}").link("Create a key"))
-    made = operator.submit(form, "Create key", name="for the shop", scope="read", expires_at="2099-01-01T10:00")
-    key = made.one("#key").text
+    created = operator.submit(form, "Create key", name="for the shop", scope="read", expires_at="2099-01-01T10:00")
+    key = created.one("#key").text
     before = operator.open("/console/keys", workspace_id=gateway.workspace_id)
     status = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
     after = operator.open("/console/keys", workspace_id=gateway.workspace_id)
     (row_before,), (row_after,) = ([row for row in page.rows() if row[0] == "for the shop"] for page in (before, after))
 
-    assert (200, "no-store") == (status, made.response.headers["cache-control"])
+    assert (200, "no-store") == (status, created.response.headers["cache-control"])
     assert [] == [page for page in (before, after) if key in page.response.text]
     assert [f"…{key[-4:]}", "read", "120"] == row_before[1:4]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row_after[4])
@@ -164,7 +164,7 @@ def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, 
 
 
 @pytest.mark.parametrize(
-    ("fields", "shown"),
+    ("fields", "expected"),
     [
         ({"manages_connections": "true"}, ["Manages connections", "yes"]),
         ({"mentions": "neutralise"}, ["Mentions", "neutralise"]),
@@ -172,27 +172,27 @@ def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, 
     ],
 )
 def test_a_key_is_limited_by_its_options(
-    operator: Browser, gateway: Gateway, fields: dict[str, str], shown: list[str]
+    operator: Browser, gateway: Gateway, fields: dict[str, str], expected: list[str]
 ) -> None:
-    made = operator.submit(
+    created = operator.submit(
         operator.open("/console/keys/create"), "Create key", name="limited", workspace_id=gateway.workspace_id, **fields
     )
-    facts = operator.open(made.link("Done")).one("#facts")
+    facts = operator.open(created.link("Done")).one("#facts")
     names, values = ([one.get_text(" ", strip=True) for one in facts.select(kind)] for kind in ("dt", "dd"))
 
-    assert shown in [list(fact) for fact in zip(names, values, strict=True)]
+    assert expected in [list(fact) for fact in zip(names, values, strict=True)]
 
 
 def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
-    made = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
-    asked = operator.open(f"/console/keys/{made['key_id']}/revoke")
-    still = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {made['key']}"}).status
-    done = operator.submit(asked, "Revoke key")
-    gone = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {made['key']}"}).status
+    key = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
+    confirmation = operator.open(f"/console/keys/{key['key_id']}/revoke")
+    still = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key['key']}"}).status
+    done = operator.submit(confirmation, "Revoke key")
+    gone = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key['key']}"}).status
 
     assert (200, 401) == (still, gone)
     assert "The key is revoked." in done.text
-    assert "fail within five seconds" in asked.text
+    assert "fail within five seconds" in confirmation.text
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Ga
         ("expires_at", "tomorrow"),
     ],
 )
-def test_a_key_that_cannot_be_made_is_not_and_its_field_is_marked(
+def test_an_invalid_key_is_not_created_and_its_field_is_marked(
     operator: Browser, gateway: Gateway, field: str, value: str
 ) -> None:
-    given = {"workspace_id": gateway.workspace_id, field: value}
-    page = operator.submit(operator.open("/console/keys/create"), "Create key", **given)
+    fields = {"workspace_id": gateway.workspace_id, field: value}
+    page = operator.submit(operator.open("/console/keys/create"), "Create key", **fields)
     marked = [str(one["name"]) for one in page.html.select("[aria-invalid=true]")]
 
     assert page.status in {404, 422}
@@ -256,7 +256,7 @@ def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, 
     assert "It was signed too long ago." in page
 
 
-def test_events_are_shown_newest_first_page_by_page(operator: Browser, gateway: Gateway) -> None:
+def test_events_are_listed_newest_first_page_by_page(operator: Browser, gateway: Gateway) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = [Observation((str(number),), "page.created", {"page_id": f"p{number}"}) for number in range(53)]
     gateway.run(gateway.app._feed.add({connection_id: seen}))
@@ -268,7 +268,7 @@ def test_events_are_shown_newest_first_page_by_page(operator: Browser, gateway: 
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "9" * 30])
-def test_events_are_not_shown_from_anywhere(operator: Browser, gateway: Gateway, before: str) -> None:
+def test_events_are_not_listed_from_an_invalid_cursor(operator: Browser, gateway: Gateway, before: str) -> None:
     page = operator.open(f"/console/connections/{gateway.connections['notes']}/events", before=before)
 
     assert page.status in {400, 422}
@@ -277,17 +277,17 @@ def test_events_are_not_shown_from_anywhere(operator: Browser, gateway: Gateway,
 def test_connections_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Large"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
-    made = [gateway.operator("POST", "/v1/connections", json=body).data["connection_id"] for _ in range(52)]
-    whole = operator.open(f"/console/workspaces/{workspace_id}").link("All connections of this workspace")
-    first = operator.open(whole)
+    created = [gateway.operator("POST", "/v1/connections", json=body).data["connection_id"] for _ in range(52)]
+    address = operator.open(f"/console/workspaces/{workspace_id}").link("All connections of this workspace")
+    first = operator.open(address)
     second = operator.open(first.link("Older"))
-    shown = [
+    listed = [
         str(link["href"]).rpartition("/")[2]
         for page in (first, second)
         for link in page.html.select("td a[href*='/connections/']")
     ]
 
-    assert made[::-1] == list(dict.fromkeys(shown))
+    assert created[::-1] == list(dict.fromkeys(listed))
     assert workspace_id == second.one("#workspace-id option[selected]")["value"]
     assert second.link("Newest").endswith(f"?workspace_id={workspace_id}")
 
@@ -299,13 +299,13 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
         "credentials": {"token": "shelf-token-1"},
         "name": "Gone",
     }
-    made = gateway.operator("POST", "/v1/connections", json=body).data
-    asked = operator.open(f"/console/connections/{made['connection_id']}/remove")
-    done = operator.submit(asked, "Remove connection")
+    connection = gateway.operator("POST", "/v1/connections", json=body).data
+    confirmation = operator.open(f"/console/connections/{connection['connection_id']}/remove")
+    done = operator.submit(confirmation, "Remove connection")
 
-    assert "Remove connection: Gone" == asked.heading
+    assert "Remove connection: Gone" == confirmation.heading
     assert "The connection is removed." in done.text
-    assert 404 == gateway.operator("GET", f"/v1/connections/{made['connection_id']}").status
+    assert 404 == gateway.operator("GET", f"/v1/connections/{connection['connection_id']}").status
 
 
 # Runs
@@ -332,23 +332,23 @@ def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("status", "no-such-status"), ("status", "OK"), ("operation", "nope")])
-def test_a_filter_that_cannot_be_used_is_told(operator: Browser, name: str, value: str) -> None:
+def test_an_invalid_filter_is_reported(operator: Browser, name: str, value: str) -> None:
     page = operator.open("/console/runs", **{name: value})
 
     assert (422, name) == (page.status, page.one("[aria-invalid=true]")["name"])
 
 
 def test_runs_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
-    made = [gateway.get("/shelf/things").body["run_id"] for _ in range(53)]
+    run_ids = [gateway.get("/shelf/things").body["run_id"] for _ in range(53)]
     first = operator.open("/console/runs", connector="shelf", operation="list_things", status="ok")
     second = operator.open(first.link("Older"))
-    shown = [
+    listed = [
         str(link["href"]).rpartition("/")[2]
         for page in (first, second)
         for link in page.html.select("td a[href*='/runs/']")
     ]
 
-    assert made[::-1] == shown[:53]
+    assert run_ids[::-1] == listed[:53]
     assert "ok" == second.one("#status option[selected]").text
     assert second.link("Newest").endswith("connector=shelf&operation=list_things&status=ok")
 
@@ -378,8 +378,8 @@ def test_a_run_shows_its_requests_along_its_time(operator: Browser, gateway: Gat
 
 
 def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gateway: Gateway) -> None:
-    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
-    reply = gateway.post("/notes/pages", headers={"Prefer": "dry-run"}, **given)
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
+    reply = gateway.post("/notes/pages", headers={"Prefer": "dry-run"}, **arguments)
     page, listed = operator.open(f"/console/runs/{reply.body['run_id']}"), operator.open("/console/runs")
 
     assert (True, True) == ("Nothing was written" in page.html.text, ", dry run" in listed.html.text)
@@ -398,21 +398,21 @@ def test_a_failed_delivery_says_so_and_leads_to_its_webhook(operator: Browser, g
 
 
 def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: Gateway) -> None:
-    refused = gateway.get("/notes/databases", limit=0).body["run_id"]
+    rejected = gateway.get("/notes/databases", limit=0).body["run_id"]
     run, connection = Run("watch", status="partial", code="events_missed"), gateway.connections["notes"]
     recording = gateway.app.runs.record(run, gateway.workspace_id, "notes", "observe_events", connection_id=connection)
     gateway.run(recording.close())
-    pages = [operator.open(f"/console/runs/{run_id}").html for run_id in (refused, run.run_id)]
+    pages = [operator.open(f"/console/runs/{run_id}").html for run_id in (rejected, run.run_id)]
 
     assert [1, 0] == [len(page.select("a[href*='/docs/errors/']")) for page in pages]
     assert "events_missed" in pages[1].text
 
 
 @requirement("administration-20")
-def test_a_response_that_was_lost_is_told_on_the_page_of_its_run(operator: Browser, gateway: Gateway) -> None:
+def test_a_lost_response_is_reported_on_the_page_of_its_run(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after", times=1)
-    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
-    reply = gateway.post("/notes/pages", **given, idempotency_key="lost on the way")
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
+    reply = gateway.post("/notes/pages", **arguments, idempotency_key="lost on the way")
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
 
     assert (200, "ok") == (reply.status, page.one("h1 .mark").text)
@@ -421,10 +421,10 @@ def test_a_response_that_was_lost_is_told_on_the_page_of_its_run(operator: Brows
 
 
 @requirement("administration-20")
-def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gateway: Gateway) -> None:
-    given = {"database_id": gateway.examples("notes")["database_id"], "idempotency_key": "other parameters"}
-    first = gateway.post("/notes/pages", **given, properties={}).body["run_id"]
-    reply = gateway.post("/notes/pages", **given, properties={"Name": "Other"})
+def test_a_key_reused_with_other_parameters_is_reported(operator: Browser, gateway: Gateway) -> None:
+    arguments = {"database_id": gateway.examples("notes")["database_id"], "idempotency_key": "other parameters"}
+    first = gateway.post("/notes/pages", **arguments, properties={}).body["run_id"]
+    reply = gateway.post("/notes/pages", **arguments, properties={"Name": "Other"})
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
 
     assert "The parameters of this call differ from it and were ignored" in page.one(".notice.warn").text
@@ -432,13 +432,13 @@ def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gatewa
 
 
 @requirement("administration-20")
-def test_an_error_is_told_with_what_it_was_about_and_what_to_do(operator: Browser, gateway: Gateway) -> None:
+def test_an_error_is_reported_with_its_details_and_remedy(operator: Browser, gateway: Gateway) -> None:
     named = gateway.with_key("read_write", name="Shop")
     page = operator.open(f"/console/runs/{named.get('/notes/databases', limit='many').body['run_id']}")
-    told = " ".join(page.one(".notice.bad").get_text(" ").split())
+    notice = " ".join(page.one(".notice.bad").get_text(" ").split())
 
-    assert "One or more parameters are missing, unknown or not of the expected form. parameter limit" in told
-    assert "For the caller: Correct the parameters listed in details." in told
+    assert "One or more parameters are missing, unknown or not of the expected form. parameter limit" in notice
+    assert "For the caller: Correct the parameters listed in details." in notice
     assert "http, with the key Shop" in page.text
 
 
@@ -454,7 +454,7 @@ def test_a_run_through_a_withdrawn_connection_leads_to_connecting_it_again(opera
     assert page.link("Connect again").endswith(f"{gateway.connections['notes']}/reconnect")
 
 
-def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
+def test_a_rejected_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=400, times=1)
     reply = gateway.get("/notes/databases")
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
@@ -493,9 +493,11 @@ def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream())) as gateway:
         browser = Browser(gateway)
         overview = browser.sign_in()
-        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-1"}))
+        connection = gateway.run(
+            gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-1"})
+        )
         before_call = browser.open("/console")
-        gateway.get("/shelf/things", connection_id=made["connection_id"])
+        gateway.get("/shelf/things", connection_id=connection["connection_id"])
         after = browser.open("/console")
 
     assert [["Create a workspace", "Create a key"], [], "Connect an account"] == [
@@ -510,7 +512,7 @@ def steps_done(page: HtmlPage) -> list[str]:
     return [one.select("span")[0].text for one in page.html.select(".steps .done")]
 
 
-def test_a_fault_of_ours_is_a_page_that_says_so(
+def test_an_internal_error_is_an_error_page(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateway.app._usage, "list", None)
@@ -520,7 +522,7 @@ def test_a_fault_of_ours_is_a_page_that_says_so(
     assert "NoneType" not in page.response.text
 
 
-def test_storage_that_is_away_is_a_page_that_says_so(
+def test_unavailable_storage_is_an_error_page(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateway.app.database, "_seconds", 0.0)

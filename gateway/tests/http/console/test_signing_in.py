@@ -45,7 +45,7 @@ def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Brow
     assert answer.headers["location"].startswith("/console/sign-in")
 
 
-def test_who_signed_in_gets_to_the_page_that_was_asked_for(visitor: Browser) -> None:
+def test_signing_in_leads_to_the_requested_page(visitor: Browser) -> None:
     page = visitor.sign_in(at="/console/runs?status=error")
 
     assert "/console/runs?status=error" == page.path
@@ -78,7 +78,7 @@ def test_a_forged_address_in_the_form_is_not_followed(visitor: Browser, elsewher
     assert "/console" == page.path
 
 
-def test_a_wrong_token_is_told_plainly(visitor: Browser) -> None:
+def test_a_wrong_token_is_reported_plainly(visitor: Browser) -> None:
     page = visitor.sign_in("wrong")
 
     assert 401 == page.status
@@ -106,15 +106,15 @@ def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: 
             *[lambda: browser.submit(form, "Sign in", operator_token="guess")] * (MAX_DELAYED_PER_ADDRESS + 4)
         )
         browser.http.close()
-        refused = [page for page in guesses if page.status == 429]
+        throttled = [page for page in guesses if page.status == 429]
 
     assert {401, 429} == {page.status for page in guesses}
-    assert "too many wrong tokens were sent from this address" in refused[0].alert
-    assert "Send a correct token, which is accepted immediately" in refused[0].alert
-    assert "1" == refused[0].response.headers["retry-after"]
+    assert "too many wrong tokens were sent from this address" in throttled[0].alert
+    assert "Send a correct token, which is accepted immediately" in throttled[0].alert
+    assert "1" == throttled[0].response.headers["retry-after"]
 
 
-def test_what_the_browser_holds_is_kept_from_scripts_and_other_sites(visitor: Browser) -> None:
+def test_the_session_cookie_is_hidden_from_scripts_and_other_sites(visitor: Browser) -> None:
     form = visitor.open("/console/sign-in")
     fields = {str(one["name"]): str(one.get("value", "")) for one in form.form("Sign in").select("input[name]")}
     answer = visitor.http.post("/console/sign-in", data=fields | {"operator_token": OPERATOR}, follow_redirects=False)
@@ -170,12 +170,12 @@ def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: P
     with restartable_gateway(Sandbox({}), tmp_path, connectors={})() as gateway:
         browser = Browser(gateway)
         browser.sign_in()
-        held = browser.http.cookies[SESSION]
+        cookie = browser.http.cookies[SESSION]
         browser.http.close()
     with run_gateway(Sandbox({}), tmp_path, connectors={}) as gateway:
-        same = _status(gateway, held)
+        same = _status(gateway, cookie)
     with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_OPERATOR_TOKEN=OPERATOR[::-1]) as gateway:
-        other = _status(gateway, held)
+        other = _status(gateway, cookie)
 
     assert (200, 303) == (same, other)
 
@@ -203,19 +203,19 @@ def test_a_used_link_leads_whoever_is_signed_in_to_the_console(operator: Browser
 
 
 @requirement("administration-21", "administration-7")
-def test_making_and_using_a_link_is_recorded(visitor: Browser, gateway: Gateway) -> None:
+def test_creating_and_using_a_link_is_recorded(visitor: Browser, gateway: Gateway) -> None:
     with act_as(gateway.app.audit, Actor("cli", surface="cli")):
         link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
     visitor.open(link)
-    used, made = gateway.operator("GET", "/v1/audit?limit=2").data
+    used, created = gateway.operator("GET", "/v1/audit?limit=2").data
 
-    assert ("cli", "create_sign_in_link") == (made["actor"], made["act"])
+    assert ("cli", "create_sign_in_link") == (created["actor"], created["act"])
     assert ("operator", "sign_in", {"by": "link"}) == (used["actor"], used["act"], used["details"])
 
 
-def _status(place: Browser | Gateway, session: str) -> int:
+def _status(client: Browser | Gateway, session: str) -> int:
     """How the overview answers a browser that holds *session*."""
-    base = str(place.http.base_url) if isinstance(place, Browser) else place.base_url
+    base = str(client.http.base_url) if isinstance(client, Browser) else client.base_url
     return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
 
 

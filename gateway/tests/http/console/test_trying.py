@@ -45,7 +45,7 @@ def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gatew
 
 
 @requirement("administration-19")
-def test_what_was_wrong_stands_beside_its_field(operator: Browser, gateway: Gateway) -> None:
+def test_errors_appear_beside_their_fields(operator: Browser, gateway: Gateway) -> None:
     page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
     run = operator.open(page.link("Details of the call"))
 

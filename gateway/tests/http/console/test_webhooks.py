@@ -14,19 +14,19 @@ ADDRESS = "https://example.com/events"
 
 
 @pytest.fixture
-def made(gateway: Gateway) -> Iterator[dict[str, Any]]:
+def created_webhook(gateway: Gateway) -> Iterator[dict[str, Any]]:
     """A webhook that events of notes are never delivered by, since nothing runs that delivers."""
-    given = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "name": "Product"}
-    webhook = gateway.operator("POST", "/v1/webhooks", json=given).data
+    body = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "name": "Product"}
+    webhook = gateway.operator("POST", "/v1/webhooks", json=body).data
     yield webhook
     gateway.operator("DELETE", f"/v1/webhooks/{webhook['webhook_id']}")
 
 
-def page_of(operator: Browser, made: dict[str, Any]) -> HtmlPage:
-    return operator.open(f"/console/webhooks/{made['webhook_id']}")
+def page_of(operator: Browser, created_webhook: dict[str, Any]) -> HtmlPage:
+    return operator.open(f"/console/webhooks/{created_webhook['webhook_id']}")
 
 
-def test_a_webhook_is_created_and_its_secret_shown_once(operator: Browser, gateway: Gateway) -> None:
+def test_a_webhook_is_created_and_its_secret_appears_once(operator: Browser, gateway: Gateway) -> None:
     fields = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "types": "page.created\npage.property_updated"}
     page = operator.submit(operator.open("/console/webhooks/create"), "Create webhook", **fields)
     webhook = operator.open(page.link("Done"))
@@ -47,9 +47,9 @@ def test_a_webhook_is_created_and_its_secret_shown_once(operator: Browser, gatew
         ("connection_id", "conn_x"),
     ],
 )
-def test_a_webhook_that_cannot_be_made_is_not(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
-    given = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "name": "Typed before", field: value}
-    page = operator.submit(operator.open("/console/webhooks/create"), "Create webhook", **given)
+def test_an_invalid_webhook_is_not_created(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
+    fields = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "name": "Typed before", field: value}
+    page = operator.submit(operator.open("/console/webhooks/create"), "Create webhook", **fields)
     (marked,) = page.html.select("[aria-invalid=true]")
 
     assert page.status in {404, 422}
@@ -57,8 +57,8 @@ def test_a_webhook_that_cannot_be_made_is_not(operator: Browser, gateway: Gatewa
     assert "Typed before" == page.one("#f-name")["value"]
 
 
-def test_a_webhook_is_changed_disabled_and_enabled(operator: Browser, made: dict[str, Any]) -> None:
-    form = operator.open(page_of(operator, made).link("Change"))
+def test_a_webhook_is_changed_disabled_and_enabled(operator: Browser, created_webhook: dict[str, Any]) -> None:
+    form = operator.open(page_of(operator, created_webhook).link("Change"))
     wrong = operator.submit(form, "Save", types="page.burnt")
     changed = operator.submit(form, "Save", name="Renamed", types="page.created")
     disabled = operator.submit(changed, "Disable")
@@ -69,19 +69,23 @@ def test_a_webhook_is_changed_disabled_and_enabled(operator: Browser, made: dict
     assert "Types page.created" in changed.text
 
 
-def test_a_secret_is_replaced(operator: Browser, made: dict[str, Any]) -> None:
-    page = operator.submit(operator.open(page_of(operator, made).link("Replace the secret")), "Replace the secret")
+def test_a_secret_is_replaced(operator: Browser, created_webhook: dict[str, Any]) -> None:
+    page = operator.submit(
+        operator.open(page_of(operator, created_webhook).link("Replace the secret")), "Replace the secret"
+    )
 
-    assert page.one("#secret").text not in {"", made["secret"]}
+    assert page.one("#secret").text not in {"", created_webhook["secret"]}
 
 
-def test_kept_events_are_delivered_again(operator: Browser, gateway: Gateway, made: dict[str, Any]) -> None:
+def test_stored_events_are_delivered_again(
+    operator: Browser, gateway: Gateway, created_webhook: dict[str, Any]
+) -> None:
     connection_id = gateway.connections["notes"]
     gateway.run(gateway.app._feed.add({ConnectionId(connection_id): [Observation(("again",), "page.created", {})]}))
     since = {"connection_id": connection_id, "since": "2026-01-01T10:00"}
-    form = operator.open(page_of(operator, made).link("Deliver again"))
+    form = operator.open(page_of(operator, created_webhook).link("Deliver again"))
     page = operator.submit(form, "Deliver again", **since)
-    refused = operator.submit(form, "Deliver again", connection_id="conn_x")
+    rejected = operator.submit(form, "Deliver again", connection_id="conn_x")
 
     assert (True, True) == ("Behind 1" in page.text, connection_id in str(form.one("select[name=connection_id]")))
-    assert (404, "conn_x") == (refused.status, refused.one("[aria-invalid=true] option[selected]").text)
+    assert (404, "conn_x") == (rejected.status, rejected.one("[aria-invalid=true] option[selected]").text)

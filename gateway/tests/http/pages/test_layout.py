@@ -11,7 +11,7 @@ ASSETS = ["/assets/style.css", "/assets/icon.svg"]
 
 
 @pytest.mark.parametrize("path", ASSETS)
-def test_what_pages_load_is_sent_from_here_and_kept(gateway: Gateway, path: str) -> None:
+def test_page_assets_are_served_by_the_gateway_and_cached(gateway: Gateway, path: str) -> None:
     answer = gateway.http.get(gateway.base_url + path)
 
     assert 200 == answer.status_code
@@ -34,7 +34,7 @@ def test_the_style_loads_nothing(gateway: Gateway) -> None:
     assert (False, False, False) == ("url(" in style, "@import" in style, "http" in style)
 
 
-def test_pages_are_not_kept_and_tell_others_nothing(gateway: Gateway) -> None:
+def test_pages_are_not_cached_and_send_no_referrer(gateway: Gateway) -> None:
     headers = gateway.http.get(f"{gateway.base_url}/docs/errors").headers
 
     assert ("no-store", "same-origin", "nosniff") == (
@@ -58,7 +58,7 @@ def test_a_page_loads_sends_and_is_framed_here_only() -> None:
     assert policy == page.headers["content-security-policy"]
 
 
-def test_text_is_escaped_and_what_cannot_be_shown_has_a_picture() -> None:
+def test_text_is_escaped_and_unprintable_characters_get_a_picture() -> None:
     page = Pages("http://127.0.0.1").show(
         "errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[], at_fault=None
     )
@@ -77,11 +77,11 @@ def test_text_is_escaped_and_what_cannot_be_shown_has_a_picture() -> None:
         ("\u05e9\u05dc\u05d5\u05dd \U0001f642", "\u05e9\u05dc\u05d5\u05dd \U0001f642"),
     ],
 )
-def test_what_is_invisible_is_made_visible(text: str, expected: str) -> None:
+def test_invisible_characters_become_visible(text: str, expected: str) -> None:
     assert expected == visible(text)
 
 
-def test_what_is_no_text_stays_as_it_is() -> None:
+def test_values_that_are_no_text_are_unchanged() -> None:
     assert 5 == visible(5)
     assert isinstance(visible(Markup("<b>")), Markup)
 
