@@ -595,6 +595,9 @@ class WriteAttempt:
             return await step.send(self.work.ctx, entry.value, entry.mark)
         except GatewayError as error:
             if error is self._changed_since:
+                if self.work.upstream.written_at is None:
+                    # Nothing was sent this time, and the earlier request had settled.
+                    entry.settles_at = self._protocol.database.time()
                 raise
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
