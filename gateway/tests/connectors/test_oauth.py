@@ -17,7 +17,7 @@ from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.operation_calls import calls_of, read
 from harness.requirement import requirement
 from harness.sandbox_server import create_emulator, run_emulators
-from sandbox.tests.oauth_flows import OAUTH_FLOWS as DIALECTS
+from sandbox.tests.oauth_flows import OAUTH_FLOWS
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
 
@@ -55,7 +55,7 @@ def test_consent_pages_describe_scopes_in_words(connector: AnyConnector) -> None
     assert [] == [one for one in words if one in oauth.scopes or "_" in one or not one[0].isupper()]
 
 
-@pytest.fixture(scope="module", params=DIALECTS)
+@pytest.fixture(scope="module", params=OAUTH_FLOWS)
 def connector(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -102,7 +102,7 @@ def called(gateway: Gateway, connector: str, connection_id: str) -> Reply:
 
 def count_token_requests(gateway: Gateway, connector: str) -> int:
     """Return the number of token requests."""
-    return sum(path == DIALECTS[connector].token for _, path, _ in gateway.journal(connector))
+    return sum(path == OAUTH_FLOWS[connector].token for _, path, _ in gateway.journal(connector))
 
 
 def remove_all(gateway: Gateway) -> list[int]:
@@ -114,7 +114,7 @@ def remove_all(gateway: Gateway) -> list[int]:
 def second(gateway: Gateway, connector: str) -> str:
     """Return the other account's name on the consent page."""
     chosen = {"notes": create_emulator(gateway.sandbox, NotesEmulator).oauth.accounts} if connector == "notes" else {}
-    return str([*chosen["notes"]][1]) if chosen else DIALECTS[connector].second
+    return str([*chosen["notes"]][1]) if chosen else OAUTH_FLOWS[connector].second
 
 
 def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
@@ -146,7 +146,7 @@ def test_another_account_is_connected_only_where_that_is_allowed(
     assert NAMES[connector] == (before, page_texts(gateway, connection_id)["account_name"])
 
 
-@pytest.mark.parametrize("connector", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
+@pytest.mark.parametrize("connector", sorted(OAUTH_FLOWS.keys() - {"notes"}), indirect=True, scope="module")
 def test_an_expiring_token_is_refreshed_once_for_all_calls(
     gateway: Gateway, someone: BrowserUser, connector: str
 ) -> None:
@@ -286,7 +286,7 @@ def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
 
 
 def test_every_room_whose_accounts_are_connected_in_a_browser_is_tried() -> None:
-    assert {name for name, connector in CONNECTORS.items() if connector.oauth is not None} == DIALECTS.keys()
+    assert {name for name, connector in CONNECTORS.items() if connector.oauth is not None} == OAUTH_FLOWS.keys()
 
 
 def test_scopes_are_needed_by_operations_that_there_are(connector: str) -> None:
@@ -313,7 +313,7 @@ def test_a_token_request_that_fails_connects_nothing(
     gateway: Gateway, someone: BrowserUser, connector: str, failure: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
-    gateway.fault(connector, path=DIALECTS[connector].token, times=1, **FAILURES[failure])
+    gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
     page = someone.allow(invitation["connect_url"])
     gateway.clear(connector)
 
@@ -388,7 +388,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
     connection_id = connected(someone, connector)
-    gateway.fault(connector, path=DIALECTS[connector].token, times=1, **FAILURES[failure])
+    gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
     ended(gateway, connector, 1)
     failed = called(gateway, connector, connection_id)
     between = page_texts(gateway, connection_id)["status"]
@@ -411,7 +411,7 @@ def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
     connection_id = connected(someone, connector)
-    gateway.fault(connector, path=DIALECTS[connector].token, times=1, fault=lost)
+    gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, fault=lost)
     ended(gateway, connector, 2)
     failed = called(gateway, connector, connection_id)
     rested(gateway)
