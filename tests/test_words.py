@@ -60,7 +60,7 @@ OLD = frozenset(
 ALLOWED = STORED | OLD
 
 PUBLISHED = re.compile(
-    r"(models|shapes|settings|control|errors|errors/__init__)\.py$|/management/|connectors/chat/events/deliveries\.py$"
+    r"(models|settings|control|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/deliveries\.py$"
 )
 """Modules whose docstrings are published as descriptions, in the words of the documents."""
 

@@ -7,8 +7,8 @@ from typing import Any
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, all_errors
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing
 
 Schema = Mapping[str, Any]
 

@@ -17,10 +17,10 @@ from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, InDoubtReason, OutcomeUnknown, UpstreamRefused
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.identifiers import ulid
+from connector_gateway.kit.models import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.operation import Connector, reads, writes
-from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import UpstreamClient
 from connector_gateway.kit.upstream.pool import UpstreamResponse

@@ -6,7 +6,7 @@ import pytest
 
 import connector_gateway
 from connector_gateway import connectors
-from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH
+from connector_gateway.kit.identifier_urls import MAX_URL_LENGTH
 from connector_gateway.kit.upstream.redaction import Redaction
 from harness.slow_patterns import PatternUse, modules, patterns_of, seconds, slow, slow_texts
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import all_errors
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from simulation.process import Reply
 
 Form = Literal["header", "padded", "display", "decomposed", "body", "both", "tool"]

@@ -39,6 +39,46 @@ class RateLimited(CallerError):
     """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
 
+class BoardNotAuthorised(CallerError):
+    """The board does not exist, or is outside what the account can see."""
+
+
+class ListNotFound(CallerError):
+    """The list does not exist on the board, or is archived."""
+
+
+class CardNotFound(CallerError):
+    """The card does not exist, or the account cannot see it."""
+
+
+class LabelNotOnBoard(CallerError):
+    """A label name is not defined on the board; nothing was written."""
+
+
+class ConnectionNotFound(CallerError):
+    """No connection of that identifier is open to this key."""
+
+
+class ConnectionMismatch(CallerError):
+    """The connection belongs to another connector than the route."""
+
+
+class ConnectionPending(CallerError):
+    """The connection was made without credentials, and nobody has connected an account yet."""
+
+
+class CredentialsRefused(CallerError):
+    """The third party does not accept the credentials that were given."""
+
+
+class OtherAccount(CallerError):
+    """The credentials are those of another account than the one the connection belongs to."""
+
+
+class ConnectNotSetUp(CallerError):
+    """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
+
+
 class InvalidJson(CallerError):
     """The body is not a JSON text."""
 
@@ -91,10 +131,6 @@ class MethodNotAllowed(CallerError):
     """The address exists, but not for this method."""
 
 
-class HookSecretKnown(CallerError):
-    """The secret of an application's deliveries is known already, so none is asked for."""
-
-
 class IdempotencyInProgress(CallerError):
     """A call with the same idempotency key is still being carried out."""
 
@@ -103,108 +139,16 @@ class IdempotencyKeyReused(CallerError):
     """The idempotency key was used for another object: another card, another page, another channel."""
 
 
-class ConnectionNotFound(CallerError):
-    """No connection of that identifier is open to this key."""
-
-
-class ConnectionMismatch(CallerError):
-    """The connection belongs to another connector than the route."""
-
-
-class ConnectionPending(CallerError):
-    """The connection was made without credentials, and nobody has connected an account yet."""
-
-
-class CredentialsRefused(CallerError):
-    """The third party does not accept the credentials that were given."""
-
-
-class OtherAccount(CallerError):
-    """The credentials are those of another account than the one the connection belongs to."""
-
-
-class QuotaExceeded(CallerError):
-    """The workspace has as many connections, keys or webhooks as it may have."""
-
-
-class ConnectNotSetUp(CallerError):
-    """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
-
-
-class WorkspaceNotFound(CallerError):
-    """No workspace of that identifier exists."""
-
-
-class KeyNotFound(CallerError):
-    """No API key of that identifier exists."""
-
-
-class OperatorNotFound(CallerError):
-    """No operator of that identifier or name exists."""
-
-
-class WebhookNotFound(CallerError):
-    """No webhook of that identifier exists."""
-
-
-class HookNotFound(CallerError):
-    """No secret was handed over for the hook."""
-
-
-class RunNotFound(CallerError):
-    """No run of that identifier is kept for this workspace."""
-
-
-class RunNotRecorded(CallerError):
-    """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
-
-
-class DatabaseNotShared(CallerError):
-    """The database does not exist, or was not selected when the connection was made."""
-
-
-class PageNotFound(CallerError):
-    """The page does not exist, or is not shared with the connection."""
-
-
-class PersonNotFound(CallerError):
-    """Nobody in the workspace has the address or name that a value gives."""
-
-
-class PropertyNotFound(CallerError):
-    """A property name does not exist where it is used."""
-
-
-class BoardNotAuthorised(CallerError):
-    """The board does not exist, or is outside what the account can see."""
-
-
-class ListNotFound(CallerError):
-    """The list does not exist on the board, or is archived."""
-
-
-class CardNotFound(CallerError):
-    """The card does not exist, or the account cannot see it."""
-
-
 class MessageNotFound(CallerError):
     """The message does not exist where it was looked for."""
 
 
+class NotMessageAuthor(CallerError):
+    """Only messages that the app itself posted can be edited."""
+
+
 class ThreadNotFound(CallerError):
     """The thread does not exist, or holds nothing that can be replied to."""
-
-
-class LabelNotFound(CallerError):
-    """The mailbox lacks a label that is to be applied."""
-
-
-class AttachmentNotFound(CallerError):
-    """The message has no such attachment."""
-
-
-class LinkNotFound(CallerError):
-    """The download link is unknown, altered or expired."""
 
 
 class ChannelNotFound(CallerError):
@@ -231,6 +175,18 @@ class EmojiNotFound(CallerError):
     """The workspace has no emoji of that name."""
 
 
+class LabelNotFound(CallerError):
+    """The mailbox lacks a label that is to be applied."""
+
+
+class AttachmentNotFound(CallerError):
+    """The message has no such attachment."""
+
+
+class InvalidRecipient(CallerError):
+    """One or more recipients are not valid addresses; nothing was sent."""
+
+
 class ContactNotFound(CallerError):
     """The contact does not exist in the portal."""
 
@@ -247,8 +203,100 @@ class PipelineNotFound(CallerError):
     """The portal has no pipeline of that name or identifier."""
 
 
+class AmbiguousPipeline(CallerError):
+    """Several pipelines share the name."""
+
+
 class StageNotFound(CallerError):
     """The pipeline has no stage of that name or identifier."""
+
+
+class LinkNotFound(CallerError):
+    """The download link is unknown, altered or expired."""
+
+
+class UrlNotAllowed(CallerError):
+    """The link does not lead to a public http or https address."""
+
+
+class UrlUnreachable(CallerError):
+    """The link could not be fetched."""
+
+
+class FileEmpty(CallerError):
+    """The file behind the link has no content, and the application stores no empty files."""
+
+
+class FileTooLarge(CallerError):
+    """The file is larger than can be taken."""
+
+
+class QuotaExceeded(CallerError):
+    """The workspace has as many connections, keys or webhooks as it may have."""
+
+
+class WorkspaceNotFound(CallerError):
+    """No workspace of that identifier exists."""
+
+
+class KeyNotFound(CallerError):
+    """No API key of that identifier exists."""
+
+
+class OperatorNotFound(CallerError):
+    """No operator of that identifier or name exists."""
+
+
+class WebhookNotFound(CallerError):
+    """No webhook of that identifier exists."""
+
+
+class HookNotFound(CallerError):
+    """No secret was handed over for the hook."""
+
+
+class HookSecretKnown(CallerError):
+    """The secret of an application's deliveries is known already, so none is asked for."""
+
+
+class RunNotFound(CallerError):
+    """No run of that identifier is kept for this workspace."""
+
+
+class RunNotRecorded(CallerError):
+    """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
+
+
+class DatabaseNotShared(CallerError):
+    """The database does not exist, or was not selected when the connection was made."""
+
+
+class AmbiguousDatabase(CallerError):
+    """The database holds several data sources, and none of them alone covers the request."""
+
+
+class PageNotFound(CallerError):
+    """The page does not exist, or is not shared with the connection."""
+
+
+class PageModified(CallerError):
+    """The page changed after `if_unmodified_since`; nothing was written."""
+
+
+class PageInTrash(CallerError):
+    """The page is in the trash, where properties cannot be written."""
+
+
+class UnsupportedBlock(CallerError):
+    """A body block is of a kind that is not offered."""
+
+
+class PersonNotFound(CallerError):
+    """Nobody in the workspace has the address or name that a value gives."""
+
+
+class AmbiguousPerson(CallerError):
+    """Several people share the name."""
 
 
 class BaseNotFound(CallerError):
@@ -271,8 +319,16 @@ class FieldNotFound(CallerError):
     """The table has no field of that name."""
 
 
+class TooManyRecords(CallerError):
+    """More records at once than a call takes; none was created."""
+
+
 class LossyCast(CallerError):
     """A value cannot become the destination's type without loss; nothing was written."""
+
+
+class PropertyNotFound(CallerError):
+    """A property name does not exist where it is used."""
 
 
 class SelectOptionMissing(CallerError):
@@ -287,64 +343,8 @@ class UniqueValueTaken(CallerError):
     """Another record has the value of a property whose values are unique; nothing was written."""
 
 
-class AmbiguousPerson(CallerError):
-    """Several people share the name."""
-
-
-class AmbiguousDatabase(CallerError):
-    """The database holds several data sources, and none of them alone covers the request."""
-
-
-class AmbiguousPipeline(CallerError):
-    """Several pipelines share the name."""
-
-
-class PageModified(CallerError):
-    """The page changed after `if_unmodified_since`; nothing was written."""
-
-
-class PageInTrash(CallerError):
-    """The page is in the trash, where properties cannot be written."""
-
-
-class UnsupportedBlock(CallerError):
-    """A body block is of a kind that is not offered."""
-
-
-class LabelNotOnBoard(CallerError):
-    """A label name is not defined on the board; nothing was written."""
-
-
-class InvalidRecipient(CallerError):
-    """One or more recipients are not valid addresses; nothing was sent."""
-
-
-class NotMessageAuthor(CallerError):
-    """Only messages that the app itself posted can be edited."""
-
-
-class TooManyRecords(CallerError):
-    """More records at once than a call takes; none was created."""
-
-
 class ReadOnlyField(CallerError):
     """The field is computed and cannot be written; nothing was written."""
-
-
-class UrlNotAllowed(CallerError):
-    """The link does not lead to a public http or https address."""
-
-
-class UrlUnreachable(CallerError):
-    """The link could not be fetched."""
-
-
-class FileEmpty(CallerError):
-    """The file behind the link has no content, and the application stores no empty files."""
-
-
-class FileTooLarge(CallerError):
-    """The file is larger than can be taken."""
 
 
 class ConnectionRevoked(UpstreamFailure):

@@ -20,7 +20,7 @@ from connector_gateway.core.calls.arguments import (
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Params, UtcDatetime
+from connector_gateway.kit.models import IdempotencyKey, Identifier, Params, UtcDatetime
 from harness.requirement import requirement
 
 

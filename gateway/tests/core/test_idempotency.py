@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (

@@ -9,7 +9,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.errors.table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse

@@ -5,8 +5,8 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH, id_or_url, name_or_url
-from connector_gateway.kit.shapes import Identifier, Name
+from connector_gateway.kit.identifier_urls import MAX_URL_LENGTH, id_or_url, name_or_url
+from connector_gateway.kit.models import Identifier, Name
 
 FORMS = (r"cards\.example/c/([a-z0-9]+)(?:[/?#].*)?", r"cards\.example/m/([0-9]+)-([0-9]+)")
 CARD = TypeAdapter(Annotated[Identifier, id_or_url("a card", *FORMS)])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic_core import from_json, to_json
 
-from connector_gateway.kit.shapes import BOUNDARY, Base64, Base64Bytes, Result, UtcDatetime, json_pieces
+from connector_gateway.kit.models import BOUNDARY, Base64, Base64Bytes, Result, UtcDatetime, json_pieces
 from harness.requirement import requirement
 
 PIECES = [b"ABC", b"DEF", b"G"]

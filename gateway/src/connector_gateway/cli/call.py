@@ -20,9 +20,9 @@ from connector_gateway.cli.output import exit_with_error, print_to_stderr, show,
 from connector_gateway.cli.target import Target, data_folder, resolve_target
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.writes.key_text import KeyText
-from connector_gateway.kit.fields import Field, describe_field
+from connector_gateway.kit.field_descriptions import Field, describe_field
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"

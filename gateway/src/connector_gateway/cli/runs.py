@@ -21,7 +21,7 @@ from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.outcome_text import explain_run
 from connector_gateway.core.writes.key_outcomes import describe_outcome
-from connector_gateway.kit.shapes import Page, Params
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs
 

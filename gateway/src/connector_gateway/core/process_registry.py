@@ -20,7 +20,7 @@ from connector_gateway.core.writes.claims import Claims
 from connector_gateway.kit.clock import Clock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import execute, fetch
 from connector_gateway.storage.sql.database import Database

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from connector_gateway.kit.errors import GatewayError, LossyCast
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.shapes import OffsetMissing, parse_instant
+from connector_gateway.kit.models import OffsetMissing, parse_instant
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     all_errors,
 )
-from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.errors.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.events import EventSource
+from connector_gateway.kit.models import Listing, Page, Params, Position, Result
 from connector_gateway.kit.oauth import Account, OAuthConfig
-from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse

@@ -28,8 +28,8 @@ from connector_gateway.kit.errors import (
     OperatorTokenRequired,
     all_errors,
 )
-from connector_gateway.kit.fields import Field, describe_field, describe_fields
-from connector_gateway.kit.shapes import Listing, Page, Params, Result
+from connector_gateway.kit.field_descriptions import Field, describe_field, describe_fields
+from connector_gateway.kit.models import Listing, Page, Params, Result
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest
 

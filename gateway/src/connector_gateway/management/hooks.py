@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from connector_gateway.kit.errors import HookNotFound, HookSecretKnown
-from connector_gateway.kit.shapes import Identifier, Params, Result, UtcDatetime
+from connector_gateway.kit.models import Identifier, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.request import ManagementRequest
 

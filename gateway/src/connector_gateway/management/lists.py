@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from connector_gateway.kit.shapes import Cursor, Params
+from connector_gateway.kit.models import Cursor, Params
 
 Name = Annotated[str, Field(max_length=200)]
 

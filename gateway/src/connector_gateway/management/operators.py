@@ -6,7 +6,7 @@ from pydantic import Field
 
 from connector_gateway.core.access.operators import Role
 from connector_gateway.kit.errors import OperatorNotFound
-from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
+from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from connector_gateway.core.access.audited_actions import Actor
 from connector_gateway.core.history.filters import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
-from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.models import Position
 
 if TYPE_CHECKING:
     # The command line imports the declarations for its help, without the cost of importing all services.

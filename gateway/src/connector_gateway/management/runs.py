@@ -7,7 +7,7 @@ from pydantic import Field
 
 from connector_gateway.core.history.filters import check_filters
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
-from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
+from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before

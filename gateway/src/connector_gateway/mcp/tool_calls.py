@@ -13,8 +13,8 @@ from connector_gateway.core.connections import ConnectionSelector
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from connector_gateway.mcp.results import DRY_RUN
 from connector_gateway.mcp.tools import Tool
 

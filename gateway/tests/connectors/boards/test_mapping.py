@@ -8,7 +8,7 @@ import pytest
 from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from gateway.tests.connectors.boards.card_client import STEPS, UNKNOWN
 
 SOME_DAY = "2026-11-20T10:00:00.000Z"

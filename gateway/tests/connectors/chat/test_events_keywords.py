@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}

@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}

@@ -25,7 +25,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]

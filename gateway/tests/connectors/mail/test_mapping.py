@@ -6,7 +6,7 @@ from connector_gateway.connectors.mail import mapping, wire
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.wire import SendAs
 from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.wire import UnexpectedShape, convert
+from connector_gateway.kit.wire_model import UnexpectedShape, convert
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 

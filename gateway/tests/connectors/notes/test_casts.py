@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
 )
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 from workspace_sandbox.notes.checks import utf16_length
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 DATE = {"start": "2026-11-02", "end": None, "time_zone": None}

@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "fldName", "name": "Name", "type": "singleLineText"},

@@ -12,8 +12,8 @@ from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.kit.errors import InvalidSignature
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Observation, PollContext, Snapshot
+from connector_gateway.kit.models import Result, UtcDatetime
 from connector_gateway.kit.operation import Connector
-from connector_gateway.kit.shapes import Result, UtcDatetime
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
 from harness.clocks import ManualClock

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, delete
 from connector_gateway.app import App
 from connector_gateway.core.webhooks.delivery import DeliveryWorker
 from connector_gateway.kit.context import OperationContext
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from gateway.tests.core.events.conftest import FakeConnector, Sprouted, connector, sprouted

@@ -25,7 +25,7 @@ from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway_client.webhooks import verify
 from gateway.tests.core.webhooks.conftest import Post, posting
 from harness.clocks import NOON, ManualClock

@@ -43,7 +43,7 @@ from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 

@@ -19,8 +19,8 @@ from connector_gateway.cli.target import data_folder
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.fields import Field, describe_fields
-from connector_gateway.kit.shapes import Page, Params
+from connector_gateway.kit.field_descriptions import Field, describe_fields
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.management import RESOURCES, load_routes
 from connector_gateway.management.declaration import Command as Declared
 from connector_gateway.management.declaration import ManagementRoute

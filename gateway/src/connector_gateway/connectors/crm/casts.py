@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from connector_gateway.connectors.crm.wire import Definition
-from connector_gateway.kit import casts, shapes
+from connector_gateway.kit import casts, models
 from connector_gateway.kit.errors import OptionMissing
 
 MAX_TEXT = 65_536
@@ -84,7 +84,7 @@ def format_number(number: Decimal) -> str:
 
 def format_datetime(moment: datetime) -> str:
     """Format a datetime in the vendor's form."""
-    return shapes.format_timestamp(moment)
+    return models.format_timestamp(moment)
 
 
 def _word(value: Any) -> str:

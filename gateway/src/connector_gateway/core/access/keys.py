@@ -21,8 +21,8 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.operation import AnyOperation, Scope
-from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 

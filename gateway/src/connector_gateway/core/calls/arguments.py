@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from connector_gateway.core.calls.error_details import truncate, validation_details, with_allowed_names, without_values
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Mentions, Params
 
 P = TypeVar("P", bound=Params)
 

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, get_suggestion
-from connector_gateway.kit.shapes import NO_INSTANT, format_timestamp
+from connector_gateway.kit.models import NO_INSTANT, format_timestamp
 
 MAX_VIOLATIONS = 20
 """Maximum violations that one response lists. It only counts the others."""

@@ -29,8 +29,8 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
 from connector_gateway.kit.events import Events
+from connector_gateway.kit.models import Params, Position
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
 from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
 from connector_gateway.kit.upstream.pool import Transport

@@ -17,8 +17,8 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.core.writes.claims import StoredResult
 from connector_gateway.kit.context import ObjectLock, OperationContext
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.models import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.upstream.client import UpstreamClient
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 from connector_gateway.storage.shared.interface import SharedState

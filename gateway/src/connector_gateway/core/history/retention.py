@@ -9,7 +9,7 @@ import structlog
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 
 PURGE_STEP = 100
 """Maximum rows that one statement deletes. It takes a few milliseconds, during which other writers wait."""

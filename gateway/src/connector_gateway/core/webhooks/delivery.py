@@ -22,9 +22,9 @@ from connector_gateway.core.webhooks.signing import sign
 from connector_gateway.core.webhooks.subscriptions import Webhooks
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.shapes import format_timestamp
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.client import RequestRecord
 
 TICK_SECONDS = 0.5

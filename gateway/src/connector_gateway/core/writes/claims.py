@@ -24,7 +24,7 @@ from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress, IdempotencyKeyReused
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import Put, execute, put_all
 from connector_gateway.storage.sql.database import Database

@@ -15,7 +15,7 @@ from connector_gateway.core.writes.ownership import CompetingWrites, ObjectOwner
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.write_steps import Match, SentStep, StepResult, WriteStep
 from connector_gateway.storage.sql.database import Database
 

@@ -60,7 +60,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.json_encoding import encode_json
-from connector_gateway.kit.shapes import Params
+from connector_gateway.kit.models import Params
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 from connector_gateway.storage.sql.bulk_insert import Put, execute, put_all
 from connector_gateway.storage.sql.database import Database

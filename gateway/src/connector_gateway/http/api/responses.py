@@ -15,8 +15,8 @@ from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNTRACKED_CONNECTION, ClientConnection
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
+from connector_gateway.kit.models import Piece
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.shapes import Piece
 
 JSON = b"application/json"
 DRY_RUN = "application/vnd.connector-gateway.dry-run+json"

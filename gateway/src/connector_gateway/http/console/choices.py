@@ -6,7 +6,7 @@ from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, bu
 from connector_gateway.http.console.request import ConsoleRequest, identifier_field
 from connector_gateway.http.console.tables import LISTS, display_title
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.fields import Field
+from connector_gateway.kit.field_descriptions import Field
 
 
 async def build_form(

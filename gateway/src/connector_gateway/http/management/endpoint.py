@@ -16,7 +16,7 @@ from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
-from connector_gateway.kit.shapes import Listing, Page, Params, Position
+from connector_gateway.kit.models import Listing, Page, Params, Position
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management, ManagementRequest
 

@@ -21,8 +21,8 @@ from connector_gateway.http.openapi.schemas import (
     reference,
 )
 from connector_gateway.http.pages.guides import INDEX, guide_path, guides
+from connector_gateway.kit.models import DryRunResult, Listing, Page, Params
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 

@@ -14,7 +14,7 @@ import structlog
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import (
     Lease,

@@ -11,7 +11,7 @@ from typing import Any
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
 from connector_gateway.kit.events import HookRequest, HookResult, Observation, State
-from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
 
 FRESH_SECONDS = 300.0
 """Maximum age in seconds of a signature.

@@ -22,8 +22,8 @@ from connector_gateway.connectors.crm.operations.portal import (
     within_portal,
 )
 from connector_gateway.kit import errors
+from connector_gateway.kit.models import Page, Position
 from connector_gateway.kit.operation import reads, writes
-from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Action = Literal["created", "updated"]

@@ -12,7 +12,7 @@ from connector_gateway.connectors.notes.casts.from_vendor import parse_date
 from connector_gateway.connectors.notes.wire import Property
 from connector_gateway.kit import casts
 from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
-from connector_gateway.kit.shapes import NO_OFFSET
+from connector_gateway.kit.models import NO_OFFSET
 
 TEXT_PART = 1900
 """UTF-16 units per rich-text item.

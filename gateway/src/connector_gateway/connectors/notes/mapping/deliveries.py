@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.kit.wire import T, UnexpectedShape, decode_json
+from connector_gateway.kit.wire_model import T, UnexpectedShape, decode_json
 
 MAX_HANDSHAKE_BYTES = 1000
 

@@ -14,7 +14,7 @@ from connector_gateway.connectors.notes.mapping.properties import (
     to_vendor_properties,
 )
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.write_steps import StepInput
 
 StoredData = dict[str, Any]

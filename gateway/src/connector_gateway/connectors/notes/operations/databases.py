@@ -11,8 +11,8 @@ from connector_gateway.connectors.notes.models import ListDatabases, NotesDataba
 from connector_gateway.connectors.notes.operations.lookups import NotesCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page
 
 Sources = wire.Listing[wire.DataSource]
 LISTING_SECONDS = 120.0

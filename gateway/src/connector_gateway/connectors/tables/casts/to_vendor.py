@@ -11,7 +11,7 @@ from email_validator import EmailNotValidError, validate_email
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit import casts
 from connector_gateway.kit.casts import UnfitValue, check_string
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 
 Person = Mapping[str, Any]
 MAX_ITEMS = 1000

@@ -9,8 +9,8 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match, nearest_first
-from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.wire import UnexpectedShape, convert
+from connector_gateway.kit.models import Page
+from connector_gateway.kit.wire_model import UnexpectedShape, convert
 from connector_gateway.kit.write_steps import Cast
 
 W = TypeVar("W")

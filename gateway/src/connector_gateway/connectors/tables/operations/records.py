@@ -20,8 +20,8 @@ from connector_gateway.connectors.tables.operations.bases import (
 )
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads, writes
-from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 
