@@ -41,7 +41,7 @@ def pace(budget: Budget) -> str:
 def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
     """All applications, each with a link to its page."""
     rows = [
-        f"| [{connector.oauth.application if connector.oauth else connector.name}]({connector.name}.md) "
+        f"| [{connector.oauth.vendor if connector.oauth else connector.name}]({connector.name}.md) "
         f"| `{connector.name}` | {connector.summary} | {'yes' if connector.event_source else 'no'} |"
         for connector in connectors
     ]

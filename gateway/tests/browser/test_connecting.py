@@ -15,10 +15,10 @@ every = pytest.mark.parametrize("name", CONNECTORS)
 
 
 def titled(name: str) -> str:
-    """What users call the application."""
+    """Return the vendor's name for people."""
     oauth = CONNECTORS[name].oauth
     assert oauth is not None
-    return oauth.application
+    return oauth.vendor
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ async def test_a_user_who_denies_access_may_try_again_and_connects(signed_in: Wi
     await go_on(page, name)
     there = [look async for look in signed_in.looks() if await signed_in.sideways() > 0]
     await page.get_by_role("button", name="Cancel").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("You did not allow the access")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Access was denied")
     refusal_flaws, pending = await signed_in.flaws(), newest(six, name)
     await page.get_by_role("link", name="Try again").click()
     await go_on(page, name)
@@ -99,7 +99,7 @@ async def test_a_missing_field_is_reported(signed_in: Window, six: Gateway, name
     await page.get_by_role("checkbox").first.uncheck()
     await page.get_by_role("button", name="Allow").click()
 
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Not everything was allowed")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Some permissions were not granted")
     await expect(page.get_by_role("alert")).to_contain_text("Missing:")
     assert [] == await signed_in.flaws()
     assert "pending" == newest(six, name)["status"]

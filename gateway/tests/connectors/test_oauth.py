@@ -129,7 +129,7 @@ def test_a_cancelled_consent_connects_nothing(gateway: Gateway, someone: Browser
     invitation = open_link(gateway, connector=connector)
     page = someone.cancel(invitation["connect_url"])
 
-    assert (400, "You did not allow the access") == (page.status_code, heading(page))
+    assert (400, "Access was denied") == (page.status_code, heading(page))
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
@@ -224,7 +224,7 @@ def test_an_unused_code_of_one_consent_connects_nothing_in_another(
         own = someone.depart(created["connect_url"])
         page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
-    assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
+    assert (400, "The authorisation has expired") == (page.status_code, heading(page))
     assert ("pending", None) == (page_texts(gateway, created["connection_id"])["status"], stolen.get("error"))
 
 
@@ -279,7 +279,7 @@ def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
     invitation = open_link(gateway, connector=connector)
     page = someone.allow(invitation["connect_url"], unticked={unticked})
 
-    assert (400, "Not everything was allowed") == (page.status_code, heading(page))
+    assert (400, "Some permissions were not granted") == (page.status_code, heading(page))
     assert f"<code>{unticked}</code>" in page.text
     assert operation.replace("_", " ") in page.text
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
@@ -317,7 +317,7 @@ def test_a_token_request_that_fails_connects_nothing(
     page = someone.allow(invitation["connect_url"])
     gateway.clear(connector)
 
-    assert (502, "The application did not answer") == (page.status_code, heading(page))
+    assert (502, f"{CONNECTORS[connector].vendor} did not respond") == (page.status_code, heading(page))
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
@@ -331,7 +331,7 @@ def test_an_response_in_the_name_of_another_sender_connects_nothing(
     with Browser() as there:
         page = someone.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
 
-    assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
+    assert (400, "The response came from another sender") == (page.status_code, heading(page))
     assert ("pending", 0) == (
         page_texts(gateway, invitation["connection_id"])["status"],
         count_token_requests(gateway, connector),
@@ -363,7 +363,7 @@ def test_a_code_that_was_redeemed_before_connects_nothing(
     connection_id, page = reused(someone, connector)
     connection = page_texts(gateway, connection_id)
 
-    assert (400, "The consent does not hold any more", True) == (
+    assert (400, "The authorisation has expired", True) == (
         page.status_code,
         heading(page),
         "Try again" in page.text,

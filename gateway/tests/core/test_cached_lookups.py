@@ -14,7 +14,7 @@ from connector_gateway.kit.identifiers import ConnectionId
 from harness.clocks import LoopClock, run_in_virtual_time
 
 ONE, OTHER = ConnectionId("conn_1"), ConnectionId("conn_2")
-HANGS = UpstreamTimeout("It did not answer in time.")
+HANGS = UpstreamTimeout("It did not respond in time.")
 
 
 @dataclass

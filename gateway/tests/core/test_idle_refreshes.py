@@ -53,7 +53,7 @@ async def test_two_processes_refresh_an_idle_token_once(desk: Desk) -> None:
 
 @requirement("connections-21", "connections-29")
 async def test_a_failed_idle_refresh_is_retried_the_next_day(desk: Desk) -> None:
-    desk.issuer.troubles = [UpstreamError("The application failed.")]
+    desk.issuer.troubles = [UpstreamError("The vendor failed.")]
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
     desk.clock.at += HOUR

@@ -85,7 +85,7 @@ def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gat
 def test_a_path_that_ends_before_the_connector_lists_the_connectors(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
-    assert "The address ends before the connector." == reply.body["error"]["message"]
+    assert "The path ends before the connector." == reply.body["error"]["message"]
     assert [{"parameter": "connector", "allowed": ["notes", "shelf"]}] == reply.facts
 
 
@@ -94,7 +94,7 @@ def test_a_path_that_ends_before_the_connector_lists_the_connectors(gateway: Gat
 def test_a_path_that_ends_after_the_connector_lists_the_possible_paths(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
-    assert "The address ends after the connector notes." == reply.body["error"]["message"]
+    assert "The path ends after the connector notes." == reply.body["error"]["message"]
     assert [{"allowed": NOTES}] == reply.facts
 
 

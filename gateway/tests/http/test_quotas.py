@@ -49,6 +49,6 @@ def test_too_many_pending_consents_of_a_link_end_in_an_error_page(gateway: Gatew
         with Consenting() as there:
             completed = someone.come_back(consents[0], there.allow(consents[0]))
 
-    assert (429, "Too many attempts are under way") == (page.status_code, heading(page))
+    assert (429, "Too many attempts are in progress") == (page.status_code, heading(page))
     assert "Complete the one that is open in another tab, or wait 15 minutes" in page.text
     assert (200, "Connected") == (completed.status_code, heading(completed))

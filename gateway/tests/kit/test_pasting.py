@@ -42,7 +42,7 @@ def test_another_address_is_no_identifier_but_may_be_a_name(value: str) -> None:
     with pytest.raises(ValidationError) as error:
         CARD.validate_python(value)
 
-    assert "an address without the identifier of a card" in str(error.value)
+    assert "a URL without the identifier of a card" in str(error.value)
 
 
 def test_an_address_of_another_form_may_be_a_name() -> None:

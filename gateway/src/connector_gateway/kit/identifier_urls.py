@@ -1,4 +1,4 @@
-"""URLs that a person copies from a vendor's application and passes instead of an identifier.
+"""URLs that a person copies from the vendor's pages and passes instead of an identifier.
 
 A parameter that accepts an identifier also accepts such a URL. Each connector declares the URL forms of its vendor.
 """
@@ -43,6 +43,6 @@ def _create_reader(forms: tuple[str, ...], noun: str | None) -> Callable[[object
             return ".".join(matched.groups())
         if noun is None:
             return value
-        raise PydanticCustomError("address", f"Is an address without the identifier of {noun}")
+        raise PydanticCustomError("address", f"Is a URL without the identifier of {noun}")
 
     return read

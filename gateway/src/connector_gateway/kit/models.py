@@ -1,4 +1,4 @@
-"""The base shapes of operations' parameters and results."""
+"""The base models of operations' parameters and results."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ class Mentions:
 
 
 class Params(BaseModel):
-    """What an operation accepts; attribute docstrings are published as descriptions."""
+    """The parameters of an operation. Attribute docstrings are published as descriptions."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -62,7 +62,7 @@ class Params(BaseModel):
 
 
 class Result(BaseModel):
-    """What an operation returns as one object."""
+    """The result of an operation: one object."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -74,75 +74,75 @@ class Result(BaseModel):
 
     @property
     def complete(self) -> bool:
-        """Whether all the work was done; otherwise the envelope says ``partial``."""
+        """Whether all the work was done. If not, the envelope's status is ``partial``."""
         return True
 
     @property
     def failed_parts(self) -> Sequence["Result"]:
-        """The parts that were not done, which a dry run tells of."""
+        """The parts that were not done, which a dry run reports."""
         return ()
 
 
 class WithheldRequest(Result):
-    """A request that a dry run has not sent."""
+    """A request that a dry run did not send."""
 
     step: str
-    """What it is for."""
+    """The purpose of the request."""
 
     method: str
     path: str
-    """Its path and query; `new-…` stands where only the answer to an earlier request can tell an identifier."""
+    """Its path and query. `new-…` stands for an identifier that the response to an earlier request would contain."""
 
     body: Any
-    """Null where it is no JSON, or larger than 256 KiB."""
+    """Its JSON body. Null if the body is not JSON, or is larger than 256 KiB."""
 
     body_bytes: int
 
 
 class CastValue(Result):
-    """A value that was given, and what it becomes."""
+    """A value of the call, and the value that would be written."""
 
     parameter: str
-    """Where it stands in the call, such as `properties.Due`."""
+    """Its path in the call, such as `properties.Due`."""
 
     type: str
-    """The type of what it is written to, in the application's word."""
+    """The type of the property or field that it is written to, in the vendor's terms."""
 
     given: Any
     written: Any
 
 
 class DryRunResult(Result):
-    """What a write would do."""
+    """The effects of a write, without writing."""
 
     requests: Sequence[WithheldRequest]
-    """What would be sent, in order."""
+    """The requests that would be sent, in order."""
 
     casts: Sequence[CastValue]
-    """Every value that is cast by the application's schema."""
+    """Every value that would be cast to a type of the vendor's schema."""
 
     refused: Sequence[SerializeAsAny[Result]]
-    """The parts of a batch that would not be done, and why."""
+    """The parts of a batch that would not be done, and the reasons."""
 
     @property
     def complete(self) -> bool:
-        """Whether all of it would be done."""
+        """Whether all the work would be done."""
         return not self.refused
 
 
 class Page(BaseModel, Generic[Item]):
-    """One page of a list, and where the next one starts (nowhere after the last)."""
+    """One page of a list, and the position of the next one, if there is one."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     items: Sequence[Item]
     position: Position | None = None
     warnings: Sequence[str] = ()
-    """What readers should know of the list, in sentences; they travel beside the answer."""
+    """Sentences about the list, which are returned as warnings with the response."""
 
 
 class Listing(BaseModel, Generic[Item]):
-    """A list that is always whole."""
+    """A list that is always complete."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -188,7 +188,7 @@ def _validate_instant(value: object) -> object:
     try:
         return parse_instant(value)
     except OffsetMissing as error:
-        raise PydanticCustomError("timestamp", "Input should say which instant it is: " + NO_OFFSET) from error
+        raise PydanticCustomError("timestamp", "Input should be an instant: " + NO_OFFSET) from error
     except (ValueError, OverflowError) as error:
         raise PydanticCustomError("timestamp", NO_INSTANT) from error
 
@@ -209,7 +209,7 @@ UtcDatetime = Annotated[
     PlainSerializer(format_timestamp, when_used="json-unless-none"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
-"""An ISO 8601 date and time with an offset; a date alone is its midnight in UTC."""
+"""An ISO 8601 date and time with an offset. A date alone is its midnight in UTC."""
 
 
 @dataclass(frozen=True)
@@ -237,10 +237,10 @@ Identifier = Annotated[
     Field(min_length=1, max_length=200),
     TextPattern(
         r"^[A-Za-z0-9][A-Za-z0-9._:\-]*$",
-        "Should consist of letters, digits, dots, underscores, colons and hyphens, and begin with a letter or a digit",
+        "Should consist of letters, digits, dots, underscores, colons and hyphens, and start with a letter or a digit",
     ),
 ]
-"""An object's identifier in the third-party application."""
+"""The vendor's identifier of an object."""
 
 IDEMPOTENCY_FIELD = "idempotency_key"
 """A ``Params`` with a field of this name lets callers repeat the call safely by its body."""
@@ -252,7 +252,7 @@ Cursor = Annotated[str, Field(min_length=1, max_length=8192, json_schema_extra={
 """``next_cursor`` of the previous response, unchanged."""
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
-"""A name in the third-party application, exactly as it is written there."""
+"""A name, exactly as the vendor returns it."""
 
 
 # Files within JSON
@@ -287,7 +287,7 @@ def _write_base64(pieces: list[bytes], info: SerializationInfo) -> str:
 
 
 Base64 = Annotated[list[bytes], PlainSerializer(_write_base64), WithJsonSchema({"type": "string"})]
-"""The bytes of a file that is told as base64, in pieces whose lengths are multiples of three, but for the last."""
+"""The bytes of a file that is returned as base64, in pieces whose lengths are multiples of three but for the last."""
 
 
 def json_pieces(value: Any) -> list[Piece]:

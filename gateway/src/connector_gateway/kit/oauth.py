@@ -136,8 +136,8 @@ def parse_token_error(response: UpstreamResponse) -> str | None:
 class OAuthConfig:
     """The OAuth configuration of one connector: endpoints, scopes and vendor conventions."""
 
-    application: str
-    """The application's name for people."""
+    vendor: str
+    """The vendor's name for people, such as ``Notion``."""
 
     authorize: Endpoint
     """The authorisation endpoint, to which the browser is sent for consent."""

@@ -1,4 +1,4 @@
-"""Background tasks that run until their owner is closed."""
+"""Cancellation of background tasks when their owner is closed."""
 
 import asyncio
 from contextlib import suppress

@@ -230,10 +230,10 @@ def test_one_response_reports_all_invalid_properties_of_a_contact(gateway: Gatew
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NOT_A_DATETIME}."),
-        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is outside the years 1 to 9999."),
+        ({"renewal_date": "2026-02-30"}, f"cannot be converted to date without loss: {NOT_A_DATETIME}."),
+        ({"last_demo_at": 10**30}, "cannot be converted to datetime without loss: it is outside the years 1 to 9999."),
         ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NOT_A_DATETIME}."),
-        ({"nps_score": "many"}, "cannot become number without loss: it is no plain decimal number."),
+        ({"nps_score": "many"}, "cannot be converted to number without loss: it is not a plain decimal number."),
         ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
         ({"no_such": 1}, 'The portal has no property "no_such".'),
         ({f"no_such_{number}": 1 for number in range(5)}, "And 2 more."),

@@ -93,7 +93,7 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
         unwrap(answer(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
-    assert "The application refused the values." == raised.value.message
+    assert "The vendor rejected the values." == raised.value.message
     assert [
         {"vendor_code": "INVALID_VALUE_FOR_COLUMN", "vendor_message": 'Field "Größe" takes no text'}
     ] == raised.value.details

@@ -157,7 +157,7 @@ def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gatewa
     assert [
         (
             "Record 0 was not created: The table has no field 'Nmae'. Did you mean 'Name'? "
-            "Use a field name that GET /v1/connectors/tables/tables returns, spelled the same."
+            "Use a field name exactly as GET /v1/connectors/tables/tables returns it."
         ),
         (
             "Record 1 was not created: 'Maybe' is not an option of 'Stage'. "

@@ -107,7 +107,7 @@ def test_a_user_who_denies_access_gets_an_error_and_may_try_again(gateway: Gatew
     before = page_texts(gateway, created["connection_id"])["status"]
     again = someone.allow(created["connect_url"])
 
-    assert (400, "You did not allow the access") == (rejected.status_code, heading(rejected))
+    assert (400, "Access was denied") == (rejected.status_code, heading(rejected))
     assert urlsplit(created["connect_url"]).path in rejected.text
     assert ("pending", "Connected") == (before, heading(again))
 
@@ -134,7 +134,7 @@ def test_an_answer_is_good_once(gateway: Gateway, someone: BrowserUser) -> None:
     someone.http.cookies.update(cookies)
     second = someone.come_back(consent, answer)
 
-    assert ("Connected", "This link was used already") == (heading(first), heading(second))
+    assert ("Connected", "This link was already used") == (heading(first), heading(second))
 
 
 async def let_pass(gateway: Gateway) -> None:
@@ -200,7 +200,7 @@ def test_an_answer_without_a_code_connects_nothing(
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
     page = someone.come_back(consent, {"state": state, **more})
 
-    assert (400, "The application reported a problem") == (page.status_code, heading(page))
+    assert (400, "Notion reported a problem") == (page.status_code, heading(page))
     assert "Try again" in page.text
     assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
@@ -245,7 +245,7 @@ def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone:
     someone.allow(created["connect_url"])
     page, pressed = someone.open(created["connect_url"]), someone.press(created["connect_url"])
 
-    assert [(410, "This link was used already")] * 2 == [(one.status_code, heading(one)) for one in (page, pressed)]
+    assert [(410, "This link was already used")] * 2 == [(one.status_code, heading(one)) for one in (page, pressed)]
 
 
 @requirement("connections-8")
@@ -367,7 +367,7 @@ def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gatew
         first, second = there.allow(here), there.allow(elsewhere)
         pages = [someone.come_back(here, first), other.come_back(elsewhere, second)]
 
-    assert ["Connected", "This link was used already"] == [heading(page) for page in pages]
+    assert ["Connected", "This link was already used"] == [heading(page) for page in pages]
 
 
 @requirement("connections-2")

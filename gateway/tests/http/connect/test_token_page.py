@@ -103,13 +103,13 @@ def test_a_member_who_denies_access_gets_an_error_page(gateway: Gateway, someone
         answer = there.cancel(page)
     response = send(someone, **answer)
 
-    assert (400, "You did not allow the access") == (response.status_code, heading(response))
+    assert (400, "Access was denied") == (response.status_code, heading(response))
     assert "pending" == page_texts(gateway, connection["connection_id"])["status"]
 
 
 @requirement("connections-28")
 @pytest.mark.parametrize(
-    ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
+    ("token", "title"), [("", "Trello reported a problem"), ("ATTA0", "The authorisation has expired")]
 )
 def test_an_invalid_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
     connection = open_link(gateway, connector="boards")
@@ -141,7 +141,7 @@ def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someon
     someone.http.cookies.update(cookies)
     second = send(someone, **answer)
 
-    titles = ["Another browser", "Connected", "This link was used already"]
+    titles = ["Another browser", "Connected", "This link was already used"]
     assert titles == [heading(page) for page in (foreign, first, second)]
 
 
@@ -168,7 +168,7 @@ def test_a_token_with_less_scope_is_reported_and_connects_nothing(gateway: Gatew
     connection = open_link(gateway, connector="boards")
     page = send(someone, **allowed(someone.depart(connection["connect_url"]), "write"))
 
-    assert (400, "Not everything was allowed") == (page.status_code, heading(page))
+    assert (400, "Some permissions were not granted") == (page.status_code, heading(page))
     assert (True, False) == ("<code>write</code>" in page.text, "<code>read</code>" in page.text)
     assert "pending" == page_texts(gateway, connection["connection_id"])["status"]
 

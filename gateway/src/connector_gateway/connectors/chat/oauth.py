@@ -47,7 +47,7 @@ def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
 
 
 OAUTH = OAuthConfig(
-    application="Slack",
+    vendor="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
     token=Endpoint("base", "/api/oauth.v2.access"),
     readable=(

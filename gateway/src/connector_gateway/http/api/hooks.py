@@ -37,7 +37,7 @@ class HookEndpoint:
         body = await read_raw(context, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in context.headers.items()}
         delivery = HookRequest(headers, body, received_at)
-        # A delivery can change the stored secret, which is audited as an act of the application.
+        # A delivery can change the stored secret, which is audited as an action of the vendor.
         with act_as(self._audit, Actor("application", context.address, "hook")):
             return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 

@@ -76,7 +76,7 @@ class RequestContext:
         """Reject a repeated header, which a proxy could interpret differently."""
         if [header for header, _ in self.scope["headers"]].count(name) > 1:
             text = name.decode()
-            raise MalformedRequest(f"The header {text} stands more than once.", {"header": text})
+            raise MalformedRequest(f"The header {text} occurs more than once.", {"header": text})
 
     def prefers(self, preference: bytes) -> bool:
         """Return True if a ``Prefer`` header contains *preference* (RFC 7240), in any case and with any value."""

@@ -129,7 +129,7 @@ class MethodDispatcher:
         context = RequestContext(scope, receive)
         await self._edge.peek(context)
         methods = sorted(self._endpoints)
-        error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
+        error = MethodNotAllowed(f"This route supports {', '.join(methods)}.", {"allowed": methods})
         response = error_response(context.run, self._connector, error)
         await context.send(HttpResponse(response.status, response.body, [allow(methods)]), send)
 
@@ -265,6 +265,6 @@ async def result_or_error(work: Awaitable[T]) -> T | GatewayError:
 
 def internal_error(exception: Exception) -> InternalError:
     """Return the public error for an unexpected *exception*."""
-    error = InternalError("Something went wrong here.", private=repr(exception))
+    error = InternalError("Internal error.", private=repr(exception))
     error.__cause__ = exception
     return error

@@ -25,21 +25,21 @@ Page = Callable[[Request], Awaitable[Response]]
 TITLES: Mapping[oauth_flow.Problem, str] = {
     "unknown": "This link is not valid",
     "expired": "That took too long",
-    "used": "This link was used already",
+    "used": "This link was already used",
     "removed": "This connection was removed",
     "not_set_up": "Not set up yet",
     "other_browser": "Another browser",
-    "refused": "You did not allow the access",
-    "broken": "The application reported a problem",
-    "no_code": "The application reported a problem",
-    "wrong_sender": "The answer came from somebody else",
-    "code_refused": "The consent does not hold any more",
-    "unavailable": "The application did not answer",
-    "too_many": "Too many attempts are under way",
-    "partial": "Not everything was allowed",
+    "refused": "Access was denied",
+    "broken": "{vendor} reported a problem",
+    "no_code": "{vendor} reported a problem",
+    "wrong_sender": "The response came from another sender",
+    "code_refused": "The authorisation has expired",
+    "unavailable": "{vendor} did not respond",
+    "too_many": "Too many attempts are in progress",
+    "partial": "Some permissions were not granted",
     "other_account": "This is another account",
 }
-"""The page title of each problem. The template contains the explanations."""
+"""The page title of each problem, with the name of the vendor. The template contains the explanations."""
 
 STATUSES: Mapping[oauth_flow.Problem, int] = {
     "unknown": 404,
@@ -193,12 +193,13 @@ class ConnectPages:
 
     def _problem(self, end: oauth_flow.ConnectFailed) -> Response:
         invitation = end.invitation
+        vendor = invitation.oauth.vendor if invitation else "The vendor"
         return self._pages.show(
             "connect/problem.html",
             status=STATUSES.get(end.problem, 400),
             end=end,
-            title=TITLES[end.problem],
-            application=invitation.oauth.application if invitation else "the application",
+            title=TITLES[end.problem].format(vendor=vendor),
+            vendor=vendor,
             back=_return_url(invitation, status=end.problem) if invitation else None,
         )
 

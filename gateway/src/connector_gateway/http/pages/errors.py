@@ -31,10 +31,10 @@ def errors_page(pages: Pages, connectors: Iterable[AnyConnector]) -> HTMLRespons
 def at_fault(error: type[GatewayError]) -> str:
     """Return a sentence that says which side can resolve *error*."""
     if issubclass(error, CallerError):
-        return "The caller can put it right."
+        return "The caller can correct this error."
     if issubclass(error, UpstreamFailure):
-        return "The third-party application refused, failed or fell silent."
-    return "This service is at fault, or not able just now."
+        return "The vendor rejected the request, failed or did not respond."
+    return "This service failed, or is unavailable."
 
 
 def _operations_raising(error: type[GatewayError], connectors: Iterable[AnyConnector]) -> Operations:

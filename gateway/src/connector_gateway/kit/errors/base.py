@@ -96,12 +96,12 @@ class GatewayError(Exception):
 
 
 class CallerError(GatewayError):
-    """The caller can put it right."""
+    """An error that the caller can correct."""
 
 
 class UpstreamFailure(GatewayError):
-    """The third party refused, failed or fell silent."""
+    """The vendor rejected the request, failed or did not respond."""
 
 
 class ServiceFailure(GatewayError):
-    """We are at fault, or not able just now."""
+    """This service failed, or is unavailable."""

@@ -4,7 +4,7 @@ from connector_gateway.kit.errors.base import CallerError
 
 
 class BoardNotAuthorised(CallerError, status=403):
-    """The board does not exist, or is outside what the account can see."""
+    """The board does not exist, or the account cannot see it."""
 
     subject_parameters = ("board_id", "list_id", "card_id")
     remedy = "Obtain access or point to another board."
@@ -31,7 +31,7 @@ class CardNotFound(CallerError, status=404):
 
 
 class LabelNotOnBoard(CallerError, status=409):
-    """A label name is not defined on the board; nothing was written."""
+    """The board has no label with that name. Nothing was written."""
 
     location = ("parameter", "labels")
     remedy = "Create the label with the same name or drop it; {describe_board} returns the board's labels."

@@ -4,7 +4,7 @@ from connector_gateway.kit.errors.base import CONNECTION, CallerError, UpstreamF
 
 
 class ConnectionNotFound(CallerError, status=404):
-    """No connection of that identifier is open to this key."""
+    """No connection with that identifier is available to this key."""
 
     location = CONNECTION
     remedy = "Use an identifier that {list_connections} lists."
@@ -18,45 +18,43 @@ class ConnectionMismatch(CallerError, status=422):
 
 
 class ConnectionPending(CallerError, status=409):
-    """The connection was made without credentials, and nobody has connected an account yet."""
+    """The connection was created without credentials, and no vendor account has been connected yet."""
 
     location = CONNECTION
     remedy = (
-        "Have the account's user open the connect link and allow the access, or create a new link with "
+        "Ask the account's user to open the connect link and allow the access, or create a new link with "
         "{reconnect_connection}."
     )
 
 
 class CredentialsRefused(CallerError, status=422):
-    """The third party does not accept the credentials that were given."""
+    """The vendor rejects the credentials."""
 
     location = ("parameter", "credentials")
-    remedy = "Copy the credentials from the application again, check that they have not expired, and use those."
+    remedy = "Copy the credentials from {vendor} again, check that they have not expired, and use those."
 
 
 class OtherAccount(CallerError, status=409):
-    """The credentials are those of another account than the one the connection belongs to."""
+    """The credentials belong to another vendor account than the connection."""
 
     location = ("parameter", "credentials")
     remedy = "Connect the account that was connected before, or set {allow_other_account}."
 
 
 class ConnectNotSetUp(CallerError, status=409):
-    """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
+    """Accounts of this connector cannot be connected in a browser, because the installation has no OAuth app for it."""
 
     location = CONNECTION
-    remedy = (
-        "Set {CLIENT_ID} and {CLIENT_SECRET} and start the service again, or create the connection with credentials."
-    )
+    remedy = "Set {CLIENT_ID} and {CLIENT_SECRET} and restart the service, or create the connection with credentials."
 
 
 class ConnectionRevoked(UpstreamFailure, status=401):
-    """The third-party authorisation behind the connection was withdrawn."""
+    """The vendor authorisation behind the connection was withdrawn."""
 
     location = CONNECTION
     remedy = (
-        "Have an operator, or a program whose key has manages_connections, reconnect the account with "
-        "{reconnect_connection}, whose link the account's user opens."
+        "Ask an operator, or a program whose key has manages_connections, to reconnect the account with "
+        "{reconnect_connection}. The account's user then opens the connect link."
     )
     prescribed = dict.fromkeys(("notes", "boards"), "Reconnect the account; flows resume on their next scheduled run.")
 
@@ -65,4 +63,4 @@ class ConnectionScopeMissing(UpstreamFailure, status=403):
     """The connection was authorised without a permission that this operation needs."""
 
     location = CONNECTION
-    remedy = "Reconnect the account with {reconnect_connection}, and grant every permission that is asked for."
+    remedy = "Reconnect the account with {reconnect_connection}, and grant every requested permission."

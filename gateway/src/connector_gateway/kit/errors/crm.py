@@ -27,21 +27,21 @@ class DealNotFound(CallerError, status=404):
 
 
 class PipelineNotFound(CallerError, status=404):
-    """The portal has no pipeline of that name or identifier."""
+    """The portal has no pipeline with that name or identifier."""
 
     location = ("parameter", "pipeline")
     remedy = "Use one of the pipelines in details."
 
 
 class AmbiguousPipeline(CallerError, status=409):
-    """Several pipelines share the name."""
+    """Several pipelines have that name."""
 
     location = ("parameter", "pipeline")
-    remedy = "Name the pipeline by one of the identifiers in details."
+    remedy = "Use one of the pipeline identifiers in details."
 
 
 class StageNotFound(CallerError, status=404):
-    """The pipeline has no stage of that name or identifier."""
+    """The pipeline has no stage with that name or identifier."""
 
     location = ("parameter", "dealstage")
     remedy = "Use one of the pipeline's stages in details."

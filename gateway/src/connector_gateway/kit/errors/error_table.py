@@ -25,9 +25,9 @@ STATUSES: Mapping[int, Error] = {
 
 MESSAGES: Mapping[Error, str] = {
     errors.ConnectionRevoked: "The authorisation of this connection was withdrawn.",
-    errors.UpstreamForbidden: "The application does not allow this connection to do that.",
-    errors.UpstreamRefused: "The application refused the values.",
-    errors.UpstreamUnexpected: "The application refused in an unknown way.",
+    errors.UpstreamForbidden: "The vendor does not allow this connection to do that.",
+    errors.UpstreamRefused: "The vendor rejected the values.",
+    errors.UpstreamUnexpected: "The vendor returned an error that this gateway does not recognise.",
 }
 
 ERRORS_WITH_REASON = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})

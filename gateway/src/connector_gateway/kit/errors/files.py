@@ -4,34 +4,34 @@ from connector_gateway.kit.errors.base import CallerError
 
 
 class LinkNotFound(CallerError, status=404):
-    """The download link is unknown, altered or expired."""
+    """The download link is invalid or expired."""
 
     remedy = "Fetch the attachment again to get a new link."
 
 
 class UrlNotAllowed(CallerError, status=422):
-    """The link does not lead to a public http or https address."""
+    """The URL is not a public http or https URL."""
 
     location = ("parameter", "url")
-    remedy = "Use an http or https link that anyone on the internet can open; details have the reason."
+    remedy = "Use an http or https URL that anyone on the internet can open. The reason is in details."
 
 
 class UrlUnreachable(CallerError, status=422):
-    """The link could not be fetched."""
+    """The file at the URL could not be fetched."""
 
     location = ("parameter", "url")
-    remedy = "Open the link without signing in, and correct what the reason in details says; then call again."
+    remedy = "Check that the URL opens without signing in, and correct the problem that details names. Then call again."
 
 
 class FileEmpty(CallerError, status=422):
-    """The file behind the link has no content, and the application stores no empty files."""
+    """The file at the URL is empty, and the vendor does not store empty files."""
 
     location = ("parameter", "url")
-    remedy = "Use a link to a file with content."
+    remedy = "Use the URL of a file that is not empty."
 
 
 class FileTooLarge(CallerError, status=413):
-    """The file is larger than can be taken."""
+    """The file is larger than the limit."""
 
     location = ("parameter", "url")
     remedy = "Use a smaller file."

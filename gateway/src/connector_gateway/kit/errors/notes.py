@@ -4,21 +4,21 @@ from connector_gateway.kit.errors.base import CallerError
 
 
 class DatabaseNotShared(CallerError, status=403):
-    """The database does not exist, or was not selected when the connection was made."""
+    """The database does not exist, or was not selected when the account was connected."""
 
     subject_parameters = ("database_id",)
     remedy = (
-        "Share the database with the connection in {vendor}, then call again; {list_databases} lists those that "
-        "are shared."
+        "Share the database with the connection in {vendor}, then call again; {list_databases} lists the shared "
+        "databases."
     )
     prescribed = dict.fromkeys(("notes",), "Add the database to the shared selection, then retry.")
 
 
 class AmbiguousDatabase(CallerError, status=409):
-    """The database holds several data sources, and none of them alone covers the request."""
+    """The database has several data sources, and none of them has all properties of the request."""
 
     location = ("parameter", "database_id")
-    remedy = "Name properties of one data source only; details lists the sources."
+    remedy = "Use the properties of one data source only; details lists the data sources."
 
 
 class PageNotFound(CallerError, status=404):
@@ -31,11 +31,11 @@ class PageNotFound(CallerError, status=404):
 
 
 class PageModified(CallerError, status=409):
-    """The page changed after ``if_unmodified_since``; nothing was written."""
+    """The page changed after ``if_unmodified_since``. Nothing was written."""
 
     location = ("parameter", "if_unmodified_since")
     remedy = (
-        "Read the page again, and if the change still applies, send last_edited_at of details as {if_unmodified_since}."
+        "Read the page again. If the change still applies, send last_edited_at of details as {if_unmodified_since}."
     )
 
 
@@ -47,24 +47,24 @@ class PageInTrash(CallerError, status=409):
 
 
 class UnsupportedBlock(CallerError, status=422):
-    """A body block is of a kind that is not offered."""
+    """A block of the page body has a type that is not supported."""
 
     location = ("parameter", "children")
     remedy = "Use paragraph, bulleted_list_item or callout."
 
 
 class PersonNotFound(CallerError, status=404):
-    """Nobody in the workspace has the address or name that a value gives."""
+    """No person in the workspace has the e-mail address or name of a value."""
 
     location = ("parameter", "properties")
     remedy = (
-        "Use the e-mail address, the exact name or the identifier of a person in the workspace; name guests by "
-        "identifier."
+        "Use the e-mail address, the exact name or the identifier of a person in the workspace. Guests can only be "
+        "named by identifier."
     )
 
 
 class AmbiguousPerson(CallerError, status=409):
-    """Several people share the name."""
+    """Several people have that name."""
 
     location = ("parameter", "properties")
-    remedy = "Name the person by e-mail address, or by one of the identifiers in details."
+    remedy = "Identify the person by e-mail address, or by one of the identifiers in details."

@@ -11,35 +11,35 @@ class BaseNotFound(CallerError, status=404):
 
 
 class TableNotFound(CallerError, status=404):
-    """The base has no table of that name or identifier."""
+    """The base has no table with that name or identifier."""
 
     subject_parameters = ("table",)
     remedy = "Use a table that {list_tables} returns."
 
 
 class ViewNotFound(CallerError, status=404):
-    """The table has no view of that name."""
+    """The table has no view with that name."""
 
     subject_parameters = ("view",)
     remedy = "Use one of the views that {list_tables} returns for the table."
 
 
 class RecordNotFound(CallerError, status=404):
-    """The record does not exist where it was looked for."""
+    """The record does not exist in the table."""
 
     subject_parameters = ("record_id",)
     remedy = "Use a record_id that {read_records} returns for the table."
 
 
 class FieldNotFound(CallerError, status=404):
-    """The table has no field of that name."""
+    """The table has no field with that name."""
 
     location = ("parameter", "fields")
-    remedy = "Use a field name that {list_tables} returns, spelled the same."
+    remedy = "Use a field name exactly as {list_tables} returns it."
 
 
 class TooManyRecords(CallerError, status=422):
-    """More records at once than a call takes; none was created."""
+    """The call contains more records than the limit. None was created."""
 
     location = ("parameter", "records")
     remedy = "Send at most ten records per call."

@@ -4,64 +4,64 @@ from connector_gateway.kit.errors.base import CONNECTION, UpstreamFailure
 
 
 class UpstreamForbidden(UpstreamFailure, status=403):
-    """The third party's plan, policy or permissions forbid this."""
+    """The vendor's plan, policy or permissions forbid this."""
 
     location = CONNECTION
     remedy = "Ask an administrator of the account in {vendor} to allow it."
 
 
 class UpstreamRefused(UpstreamFailure, status=422):
-    """The third party understood the request and refused its values."""
+    """The vendor understood the request and rejected its values."""
 
     remedy = (
-        "Check the values against what {vendor} accepts; its own reason, if it gave one, is vendor_message in details."
+        "Check the values against what {vendor} accepts. If it gave a reason, vendor_message in details contains it."
     )
 
 
 class UpstreamConflict(UpstreamFailure, status=409):
-    """A collision with another change: the application refused, or a call that goes first takes too long."""
+    """The request conflicts with another change: the vendor rejected it, or a call that goes first takes too long."""
 
     remedy = "Call again once. If the conflict persists, change the value that vendor_message in details names."
 
 
 class UpstreamRateLimited(UpstreamFailure, status=429):
-    """The third party's budget is used up for longer than a call may wait."""
+    """The vendor's rate limit is used up for longer than a call may wait."""
 
     location = CONNECTION
     remedy = "Wait {wait}, then retry."
 
 
 class UpstreamError(UpstreamFailure, status=502):
-    """The third party failed, or answered something that cannot be read."""
+    """The vendor failed, or returned a response that cannot be read."""
 
-    remedy = "Call again later; if it persists, report the run_id to the operator."
+    remedy = "Call again later. If the error persists, report the run_id to the operator."
 
 
 class ResponseTooLarge(UpstreamError):
-    """The third party answered more than is read at once; told as ``UpstreamError`` where less cannot be asked for."""
+    """The vendor's response is too large. Published as ``UpstreamError`` if a smaller one cannot be requested."""
 
-    remedy = "Ask for less at once: a smaller limit, or a narrower search."
+    remedy = "Request less: a smaller limit, or a narrower search."
 
 
 class UpstreamUnexpected(UpstreamFailure, status=502):
-    """The third party answered or refused in a way that is not known here."""
+    """The vendor returned a response or an error that this gateway does not recognise."""
 
     remedy = "Report the run_id to the operator; {show_run} explains the call."
 
 
 class UpstreamTimeout(UpstreamFailure, status=504):
-    """The third party did not answer in time."""
+    """The vendor did not respond in time."""
 
     remedy = "Call again later."
 
 
 class UpstreamUnavailable(UpstreamFailure, status=503):
-    """The third party cannot be reached; nothing was sent."""
+    """The vendor cannot be reached. Nothing was sent."""
 
     remedy = "Call again later."
 
 
 class OutcomeUnknown(UpstreamFailure, status=502):
-    """A write was sent, its answer never came, and looking it up did not settle whether it was done."""
+    """A write was sent but got no response, and a search could not establish whether it took effect."""
 
-    remedy = "Look in {vendor} whether it was done; repeating with the same {idempotency_key} is safe."
+    remedy = "Check in {vendor} whether the write took effect, or retry with the same {idempotency_key}, which is safe."

@@ -4,22 +4,22 @@ from connector_gateway.kit.errors.base import CallerError
 
 
 class LossyCast(CallerError, status=422):
-    """A value cannot become the destination's type without loss; nothing was written."""
+    """A value cannot be converted to the type of its property or field without loss. Nothing was written."""
 
     location = ("parameter", "properties")
-    remedy = "Send a value that the type in details can hold exactly."
+    remedy = "Send a value that the type in details can represent exactly."
 
 
 class PropertyNotFound(CallerError, status=404):
-    """A property name does not exist where it is used."""
+    """The database or object type has no property with that name."""
 
     location = ("parameter", "properties")
-    remedy = "Use a property name that {list_databases|list_properties} returns, spelled the same."
+    remedy = "Use a property name exactly as {list_databases|list_properties} returns it."
     prescribed = dict.fromkeys(("notes",), "Read the current property list, then correct the name.")
 
 
 class SelectOptionMissing(CallerError, status=409):
-    """A select value is not one of the configured options; nothing was written."""
+    """A select value is not one of the configured options. Nothing was written."""
 
     location = ("parameter", "properties")
     remedy = "Use one of the options in details, or add the option in {vendor}."
@@ -27,21 +27,24 @@ class SelectOptionMissing(CallerError, status=409):
 
 
 class OptionMissing(CallerError, status=409):
-    """A value is not among the options of an enumeration; nothing was written."""
+    """A value is not an option of its enumeration property. Nothing was written."""
 
     location = ("parameter", "properties")
     remedy = "Use one of the allowed values in details."
 
 
 class UniqueValueTaken(CallerError, status=409):
-    """Another record has the value of a property whose values are unique; nothing was written."""
+    """Another record has the value of a property whose values are unique. Nothing was written."""
 
     location = ("parameter", "properties")
-    remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
+    remedy = (
+        "Use another value, or change the record that has it. The details contain the property, the value and the "
+        "record."
+    )
 
 
 class ReadOnlyField(CallerError, status=422):
-    """The field is computed and cannot be written; nothing was written."""
+    """The field is computed and cannot be written. Nothing was written."""
 
     location = ("parameter", "fields")
-    remedy = "Leave out the fields in details, which {vendor} computes."
+    remedy = "Omit the fields in details, which {vendor} computes."

@@ -523,20 +523,20 @@ class UpstreamClient(Struct):
         may_have_arrived = not isinstance(error, NotSent)
         if may_have_arrived and request.writes:
             if isinstance(error, TimedOut):
-                raise _outcome_unknown("did not answer in time", str(error), "silent") from error
-            raise _outcome_unknown("cut the connection before it answered", str(error), "cut") from error
+                raise _outcome_unknown("did not respond in time", str(error), "silent") from error
+            raise _outcome_unknown("closed the connection before it responded", str(error), "cut") from error
         if isinstance(error, TimedOut):
-            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+            raise errors.UpstreamTimeout("The vendor did not respond in time.", private=str(error)) from error
         if last and may_have_arrived:
-            raise errors.UpstreamError("The connection to the application broke.", private=str(error)) from error
+            raise errors.UpstreamError("The connection to the vendor broke.", private=str(error)) from error
         if last:
-            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
+            raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
 
     async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
         """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
         seconds = await self._block(request, delay)
         if seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by:
-            raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
+            raise errors.UpstreamRateLimited("The vendor is rate limiting this account.", retry_after=seconds)
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
         """Block the budgets of *request* and return the seconds."""
@@ -572,11 +572,11 @@ def _quote(text: str) -> str:
 def _check_segments(path: str) -> None:
     """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not DOT_SEGMENTS.isdisjoint(path.split("/"))):
-        raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
+        raise errors.InvalidParameters("A value cannot be used as a segment of a URL path.")
 
 
 async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
-    """Return the beginning of an error response's body, up to ``MAX_REFUSAL_BYTES``."""
+    """Return the beginning of an error response's body, up to ``MAX_ERROR_BYTES``."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -591,9 +591,9 @@ def create_server_error(
     """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
     if response.status >= 500:
         return errors.UpstreamError(
-            f"The application failed with status {response.status}.", private=response.text, doubt=doubt
+            f"The vendor failed with status {response.status}.", private=response.text, doubt=doubt
         )
-    return _outcome_unknown(f"answered with status {response.status}", response.text, doubt or "edge")
+    return _outcome_unknown(f"returned status {response.status}", response.text, doubt or "edge")
 
 
 def _check_readable(response: UpstreamResponse) -> None:
@@ -603,17 +603,17 @@ def _check_readable(response: UpstreamResponse) -> None:
     """
     response.doubt = "garbled"
     if response.is_success and response.body and not response.is_json:
-        raise _outcome_unknown("answered something that is not JSON", response.text, "garbled")
+        raise _outcome_unknown("returned a response that is not JSON", response.text, "garbled")
 
 
 def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
     """Return the error for a response that is too large to read. A write may have been carried out."""
     if request.writes:
-        return _outcome_unknown("answered more than can be read", "", "garbled")
-    return errors.ResponseTooLarge("The application's answer is too large.")
+        return _outcome_unknown("returned a response that is too large", "", "garbled")
+    return errors.ResponseTooLarge("The vendor's response is too large.")
 
 
 def _outcome_unknown(problem: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
     return errors.OutcomeUnknown(
-        f"The application {problem}; whether it did the work is not known.", private=private, doubt=doubt
+        f"The vendor {problem}. It is unknown whether the write took effect.", private=private, doubt=doubt
     )
