@@ -187,7 +187,7 @@ def test_a_traceback_contains_message_remedy_and_run(served: Gateway, client: Cl
         client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="")
 
     assert [
-        "invalid_parameters: Parameter name cannot be used as given.",
+        "invalid_parameters: Parameter name is invalid.",
         "name: String should have at least 1 character",
         f"What to do: {error.value.remedy}",
         f"Run: {error.value.run_id}",

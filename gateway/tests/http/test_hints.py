@@ -25,7 +25,7 @@ def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None
 
     assert "query" == detail["did_you_mean"]
     assert ["connection_id", "query", "limit", "cursor"] == detail["allowed"]
-    assert "Parameter querry cannot be used as given. Did you mean query?" == reply.body["error"]["message"]
+    assert "Parameter querry is invalid. Did you mean query?" == reply.body["error"]["message"]
 
 
 @requirement("common-182")

@@ -258,7 +258,7 @@ def test_a_browser_gets_an_error_page_at_an_unknown_path(gateway: Gateway, path:
     answer = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
 
     assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
-    assert "There is no such page" in answer.text
+    assert "Page not found" in answer.text
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 

@@ -74,7 +74,7 @@ def _pop_dry_run(fields: Fields, operation: AnyOperation) -> None:
     value: Any = msgspec.json.decode(fields.pop(DRY_RUN))
     if value is not None and not isinstance(value, bool):
         raise InvalidParameters(
-            f"Parameter {DRY_RUN} cannot be used as given.",
+            f"Parameter {DRY_RUN} is invalid.",
             {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": value},
         )
 
@@ -87,7 +87,7 @@ def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
     key = decode(bytes(fields.pop(IDEMPOTENCY_FIELD)))
     if key is not None and not isinstance(key, str):
         raise InvalidParameters(
-            f"Parameter {IDEMPOTENCY_FIELD} cannot be used as given.",
+            f"Parameter {IDEMPOTENCY_FIELD} is invalid.",
             {"parameter": IDEMPOTENCY_FIELD, "message": "Input should be a valid string", "value": key},
         )
     return None if key is None else KeyText.parse(key)

@@ -151,7 +151,7 @@ def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone:
     with Browser() as there:
         late = someone.come_back(consent, there.allow(consent))
 
-    assert (400, "That took too long") == (late.status_code, heading(late))
+    assert (400, "The request has expired") == (late.status_code, heading(late))
     assert "pending" == page_texts(gateway, created["connection_id"])["status"]
 
 

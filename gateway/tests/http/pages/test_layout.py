@@ -45,13 +45,13 @@ def test_pages_are_not_cached_and_send_no_referrer(gateway: Gateway) -> None:
 
 
 def test_a_page_behind_a_proxy_loads_its_files_below_the_address_there() -> None:
-    page = Pages("https://example.com/gateway/").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
+    page = Pages("https://example.com/gateway/").show("errors.html", title="x", errors=[], operations=[])
 
     assert 'href="/gateway/assets/style.css?version=' in bytes(page.body).decode()
 
 
 def test_a_page_loads_sends_and_is_framed_here_only() -> None:
-    page = Pages("http://127.0.0.1").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
+    page = Pages("http://127.0.0.1").show("errors.html", title="x", errors=[], operations=[])
 
     own = "style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'"
     policy = f"default-src 'none'; {own}; base-uri 'none'; frame-ancestors 'none'"
@@ -59,9 +59,7 @@ def test_a_page_loads_sends_and_is_framed_here_only() -> None:
 
 
 def test_text_is_escaped_and_unprintable_characters_get_a_picture() -> None:
-    page = Pages("http://127.0.0.1").show(
-        "errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[], at_fault=None
-    )
+    page = Pages("http://127.0.0.1").show("errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[])
 
     assert "<h1>&lt;b&gt;\u2400\ufffd\ufffd</h1>" in bytes(page.body).decode()
 

@@ -20,7 +20,7 @@ from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Mentions, Params
 P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
-KEY_IN_HEADER = "Unknown parameter here; send it as the header Idempotency-Key"
+KEY_IN_HEADER = "Unknown parameter; send the header Idempotency-Key instead"
 """The message for an idempotency key in the body of an operation that has no parameter for it."""
 
 MAX_DEPTH = 100
@@ -230,7 +230,7 @@ def _invalid_parameters(params: type[Params], details: Sequence[Detail]) -> Inva
 def _summary(details: Sequence[Detail]) -> str:
     names = list(dict.fromkeys(str(detail["parameter"]) for detail in details))
     listed = ", ".join(map(truncate, names[:MAX_REPORTED_NAMES]))
-    return f"{'Parameters' if len(names) > 1 else 'Parameter'} {listed} cannot be used as given."
+    return f"Parameters {listed} are invalid." if len(names) > 1 else f"Parameter {listed} is invalid."
 
 
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -179,7 +179,7 @@ def log_private(run: Run, error: GatewayError) -> None:
     """Log the private details of *error*, which responses omit."""
     if error.private or isinstance(error, ServiceFailure):
         private = run.redaction.text(error.private)
-        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
+        log.warning("request failed", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
 
 
 def _cause(run: Run, error: GatewayError) -> dict[str, str]:

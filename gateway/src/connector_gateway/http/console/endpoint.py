@@ -119,5 +119,5 @@ def _has_valid_form_token(request: ConsoleRequest) -> bool:
 def _problem(request: ConsoleRequest, error: GatewayError) -> Response:
     """Return a page that explains *error*, and log its private details."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=request.context.run.run_id, code=error.code, private=error.private)
+        log.warning("request failed", run_id=request.context.run.run_id, code=error.code, private=error.private)
     return request.show("problem.html", problem=error)

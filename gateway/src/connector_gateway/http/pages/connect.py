@@ -24,7 +24,7 @@ Page = Callable[[Request], Awaitable[Response]]
 
 TITLES: Mapping[oauth_flow.Problem, str] = {
     "unknown": "This link is not valid",
-    "expired": "That took too long",
+    "expired": "The request has expired",
     "used": "This link was already used",
     "removed": "This connection was removed",
     "not_set_up": "Not set up yet",
@@ -186,7 +186,7 @@ class ConnectPages:
             except oauth_flow.ConnectFailed as end:
                 return self._problem(end)
             except GatewayError as error:
-                log.warning("refused", code=error.code, private=error.private)
+                log.warning("request failed", code=error.code, private=error.private)
                 return self._problem(oauth_flow.ConnectFailed("unavailable"))
 
         return with_problem_page

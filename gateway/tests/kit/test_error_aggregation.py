@@ -1,10 +1,10 @@
-"""All faults of a request in one refusal."""
+"""Aggregation of all errors of a request."""
 
 from connector_gateway.kit.errors import LossyCast, OptionMissing, PropertyNotFound
 from connector_gateway.kit.errors.aggregation import combine_errors
 
 
-def test_the_first_error_decides_and_details_have_their_own_codes() -> None:
+def test_the_first_error_sets_the_code_and_details_have_their_own() -> None:
     lossy, missing = LossyCast("One.", {"property": "a"}), OptionMissing("Two.", {"property": "b"}, {"property": "c"})
 
     combined = combine_errors([lossy, missing])
@@ -19,9 +19,9 @@ def test_the_first_error_decides_and_details_have_their_own_codes() -> None:
 
 
 def test_combined_errors_retain_their_codes() -> None:
-    several = combine_errors([PropertyNotFound("One.", {"property": "a"}), LossyCast("Two.", {"property": "b"})])
+    first_two = combine_errors([PropertyNotFound("One.", {"property": "a"}), LossyCast("Two.", {"property": "b"})])
 
-    combined = combine_errors([several, OptionMissing("Three.", {"property": "c"})])
+    combined = combine_errors([first_two, OptionMissing("Three.", {"property": "c"})])
 
     assert ["property_not_found", "lossy_cast", "option_missing"] == [detail["code"] for detail in combined.details]
 

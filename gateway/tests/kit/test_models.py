@@ -1,4 +1,4 @@
-"""How results become JSON."""
+"""The JSON of results."""
 
 from base64 import b64decode
 from datetime import UTC, datetime
@@ -12,15 +12,15 @@ from harness.requirement import requirement
 PIECES = [b"ABC", b"DEF", b"G"]
 
 
-class Enclosed(Result):
-    """Something with a file in it."""
+class ResultWithFile(Result):
+    """A result with a file."""
 
     name: str
     content: Base64 | None = None
 
 
 def test_a_file_is_passed_on_without_a_copy() -> None:
-    pieces = json_pieces(Enclosed(name="a", content=PIECES))
+    pieces = json_pieces(ResultWithFile(name="a", content=PIECES))
 
     assert [b'{"name":"a","content":"', *map(Base64Bytes, PIECES), b'"}'] == pieces
     assert isinstance(pieces[1], Base64Bytes)
@@ -28,15 +28,17 @@ def test_a_file_is_passed_on_without_a_copy() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"A", b"AB", b"ABC", b"ABCD"])
-def test_base64_content_knows_its_encoded_length(content: bytes) -> None:
+def test_base64_bytes_report_their_encoded_length(content: bytes) -> None:
     encoded = Base64Bytes(content)
 
     assert b64decode(bytes(encoded)) == content
     assert len(bytes(encoded)) == len(encoded)
 
 
-def test_a_list_may_hold_several_files() -> None:
-    pieces = json_pieces([Enclosed(name="a", content=PIECES), Enclosed(name="b"), Enclosed(name="c", content=[b""])])
+def test_a_list_can_contain_several_files() -> None:
+    pieces = json_pieces(
+        [ResultWithFile(name="a", content=PIECES), ResultWithFile(name="b"), ResultWithFile(name="c", content=[b""])]
+    )
 
     assert [
         {"name": "a", "content": "QUJDREVGRw=="},
@@ -46,27 +48,27 @@ def test_a_list_may_hold_several_files() -> None:
 
 
 def test_a_value_without_a_file_is_one_piece() -> None:
-    assert [b'{"name":"a","content":null}'] == json_pieces(Enclosed(name="a"))
+    assert [b'{"name":"a","content":null}'] == json_pieces(ResultWithFile(name="a"))
     assert [b"[]"] == json_pieces([])
 
 
-def test_a_file_of_no_pieces_is_empty() -> None:
-    assert b'{"name":"a","content":""}' == b"".join(map(bytes, json_pieces(Enclosed(name="a", content=[]))))
+def test_a_file_without_pieces_is_empty() -> None:
+    assert b'{"name":"a","content":""}' == b"".join(map(bytes, json_pieces(ResultWithFile(name="a", content=[]))))
 
 
-def test_a_file_is_inlined_where_no_pieces_are_requested() -> None:
-    assert b'{"name":"a","content":"QUJDREVGRw=="}' == to_json(Enclosed(name="a", content=PIECES))
-    assert BOUNDARY not in Enclosed(name="a", content=PIECES).model_dump_json()
+def test_a_file_is_inlined_unless_pieces_are_requested() -> None:
+    assert b'{"name":"a","content":"QUJDREVGRw=="}' == to_json(ResultWithFile(name="a", content=PIECES))
+    assert BOUNDARY not in ResultWithFile(name="a", content=PIECES).model_dump_json()
 
 
-def test_a_file_is_text_to_readers_of_the_schema() -> None:
-    schema = Enclosed.model_json_schema(mode="serialization")["properties"]["content"]
+def test_the_schema_describes_a_file_as_text() -> None:
+    schema = ResultWithFile.model_json_schema(mode="serialization")["properties"]["content"]
 
     assert [{"type": "string"}, {"type": "null"}] == schema["anyOf"]
 
 
-class Moment(Result):
-    """Something that happened."""
+class ResultWithTimes(Result):
+    """A result with datetimes."""
 
     at: UtcDatetime
     ended_at: UtcDatetime | None = None
@@ -84,10 +86,10 @@ class Moment(Result):
     ],
 )
 def test_a_datetime_is_formatted_in_utc_with_milliseconds(value: str, formatted: str) -> None:
-    assert {"at": formatted, "ended_at": None} == from_json(to_json(Moment.model_validate({"at": value})))
+    assert {"at": formatted, "ended_at": None} == from_json(to_json(ResultWithTimes.model_validate({"at": value})))
 
 
-def test_an_instant_stays_one_in_python() -> None:
-    moment = Moment.model_validate({"at": "2026-11-03T09:30:00.123456Z"})
+def test_a_datetime_is_unchanged_in_python() -> None:
+    result = ResultWithTimes.model_validate({"at": "2026-11-03T09:30:00.123456Z"})
 
-    assert datetime(2026, 11, 3, 9, 30, 0, 123456, UTC) == moment.model_dump()["at"]
+    assert datetime(2026, 11, 3, 9, 30, 0, 123456, UTC) == result.model_dump()["at"]

@@ -1,4 +1,4 @@
-"""What stands behind an address."""
+"""The encoding of query strings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,5 +17,5 @@ from connector_gateway.kit.upstream import client
         {"digits": "١٢", "letters": "Größe"},
     ],
 )
-def test_a_query_is_quoted_as_forms_are(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
+def test_a_query_is_encoded_like_a_form(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
     assert f"?{urlencode(query)}" == client._encode_query(query)

@@ -1,4 +1,4 @@
-"""What may be a part of an address."""
+"""Path segments of upstream URLs."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from harness.requirement import requirement
 
 
 def is_rejected(path: str) -> bool:
-    """Whether a path is refused."""
+    """Return True if *path* is rejected."""
     try:
         _check_segments(path)
     except InvalidParameters:
@@ -18,10 +18,10 @@ def is_rejected(path: str) -> bool:
 
 @requirement("common-162")
 @pytest.mark.parametrize("path", ["/v1/pages/..", "/v1/./pages", "/v1/pages/", "/v1//pages", "/..", "/v1/../x"])
-def test_a_value_that_is_not_a_segment_is_rejected(path: str) -> None:
+def test_a_path_with_an_invalid_segment_is_rejected(path: str) -> None:
     assert is_rejected(path)
 
 
 @pytest.mark.parametrize("path", ["/v1/pages/1", "/v1/pages/.hidden", "/v1/a..b", "/v1/...", "/v1/..x/y"])
-def test_every_other_value_is_a_segment(path: str) -> None:
+def test_a_path_with_valid_segments_is_accepted(path: str) -> None:
     assert not is_rejected(path)

@@ -1,4 +1,4 @@
-"""Pasted addresses are understood as the identifiers in them."""
+"""Pasted URLs are read as the identifiers in them."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
 
 
 @pytest.mark.parametrize(
-    ("value", "meant"),
+    ("value", "identifier"),
     [
         ("abc123", "abc123"),
         ("https://cards.example/c/abc123", "abc123"),
@@ -23,8 +23,8 @@ NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
         ("https://cards.example/m/12-34", "12.34"),
     ],
 )
-def test_an_identifier_and_an_address_are_the_same_thing(value: str, meant: str) -> None:
-    assert (meant, meant) == (CARD.validate_python(value), NAME.validate_python(value))
+def test_a_url_is_read_as_its_identifier(value: str, identifier: str) -> None:
+    assert (identifier, identifier) == (CARD.validate_python(value), NAME.validate_python(value))
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def test_an_identifier_and_an_address_are_the_same_thing(value: str, meant: str)
         f"https://cards.example/c/{'a' * MAX_URL_LENGTH}",
     ],
 )
-def test_another_address_is_no_identifier_but_may_be_a_name(value: str) -> None:
+def test_a_url_of_another_form_is_not_an_identifier(value: str) -> None:
     with pytest.raises(ValidationError) as error:
         CARD.validate_python(value)
 
     assert "a URL without the identifier of a card" in str(error.value)
 
 
-def test_an_address_of_another_form_may_be_a_name() -> None:
+def test_a_url_of_another_form_can_be_a_name() -> None:
     assert "https://other.example/x" == NAME.validate_python("https://other.example/x")
 
 
 @pytest.mark.parametrize("value", ["cards.example/c/abc123", "ftp://cards.example/c/abc123"])
-def test_without_the_scheme_of_a_page_nothing_is_read_as_an_address(value: str) -> None:
+def test_text_without_an_http_scheme_is_not_a_url(value: str) -> None:
     assert value == NAME.validate_python(value)
 
 
