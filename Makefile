@@ -52,7 +52,7 @@ screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
 # Folders that links lead to are shown as lists of their pages, as code hosts show them.
-LISTED := decisions guide reference
+LISTED := guide reference
 
 docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass, and nothing fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
@@ -110,7 +110,7 @@ clean:  ## Remove all that was made here, but what serve keeps: .env and gateway
 	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: name one, as in make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The environment could not be made; the reason is above." >&2; exit 1; }
 
-# The program itself is compiled here, since where PYTHONDONTWRITEBYTECODE is set it would be at every start (decision 50).
+# The program itself is compiled here, since where PYTHONDONTWRITEBYTECODE is set it would be at every start.
 # The larger environment serves the smaller purpose too.
 .venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
