@@ -34,7 +34,7 @@ def convert(key: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -
     except UnfitValue as error:
         raise create_lossy_cast(key, name, kind, value, str(error)) from error
     except (ValueError, ArithmeticError) as error:
-        raise create_lossy_cast(key, name, kind, value, "it is not such a value") from error
+        raise create_lossy_cast(key, name, kind, value, "it is not a valid value") from error
 
 
 def create_lossy_cast(key: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
@@ -91,7 +91,7 @@ def text(value: Any) -> str:
     """Return a text, or a number in plain decimal notation."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return number_text(value)
-    return check_string(value, "it is not a text")
+    return check_string(value, "it is not text")
 
 
 def check_string(value: Any, otherwise: str) -> str:

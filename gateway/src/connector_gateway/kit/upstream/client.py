@@ -216,7 +216,7 @@ class UpstreamService:
 class UpstreamClient(Struct):
     """The authorised client that a connector's own client is built on.
 
-    One is created for each call. All that calls have in common is in ``third_party``, because passing each part by name
+    One is created for each call. Everything that calls share is in ``service``, because passing each part by name
     took a hundredth of a call.
     """
 
@@ -362,8 +362,8 @@ class UpstreamClient(Struct):
                 self._raise_unless_retryable(error, request, last=last)
                 await self._back_off(attempt)
                 continue
-            third_party = self.service
-            delay, expired = third_party.parse_throttle(response), third_party.is_expired(response)
+            service = self.service
+            delay, expired = service.parse_throttle(response), service.is_expired(response)
             if request.writes and (delay is not None or expired or not response.is_success):
                 await self._check_rejected(request, response, delay)
             # The write was rejected, so it is sent again, once, with a new token.
@@ -445,19 +445,19 @@ class UpstreamClient(Struct):
 
         Raises ``SendWindowMissed`` if it was not sent.
         """
-        third_party, before, was_sent = self.service, (self.written_at, self.write_response), True
+        service, before, was_sent = self.service, (self.written_at, self.write_response), True
         if request.writes:
             # Checked after the wait, because the object may have changed, or the process been declared dead, meanwhile.
             if self.before_write is not None:
                 await self.before_write()
             self.fence()
-            self.written_at, self.write_response = third_party.time(), None
-        sent_at, sent = third_party.clock.now(), time.perf_counter()
+            self.written_at, self.write_response = service.time(), None
+        sent_at, sent = service.clock.now(), time.perf_counter()
         status: int | None = None
         holding = WriteResponseMeter(self.memory) if request.writes else self.memory
         try:
-            headers = {**third_party.auth_headers(secrets), **request.headers}
-            response = await third_party.transport.send(
+            headers = {**service.auth_headers(secrets), **request.headers}
+            response = await service.transport.send(
                 request.method,
                 request.url,
                 headers,
@@ -470,7 +470,7 @@ class UpstreamClient(Struct):
             if request.writes:
                 self.write_response = response
             if (date := response.headers.get("Date")) is not None:
-                self._last_date = (date, third_party.time())
+                self._last_date = (date, service.time())
             reservation.record_response()
         except (SendWindowMissed, NotSent) as error:
             (self.written_at, self.write_response), was_sent = before, isinstance(error, NotSent)
@@ -480,7 +480,7 @@ class UpstreamClient(Struct):
                 waited, duration = sent - queued, time.perf_counter() - sent
                 record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
                 self.log.requests.append(record)
-                third_party.on_request_end(record)
+                service.on_request_end(record)
         return response
 
     async def _open(
