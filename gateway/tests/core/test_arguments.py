@@ -18,7 +18,7 @@ from connector_gateway.core.calls.arguments import (
     decode,
 )
 from connector_gateway.core.calls.envelope import error_payload
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Params, UtcDatetime
 from harness.requirement import requirement
@@ -316,7 +316,7 @@ def iterate_texts(value: Any) -> Iterator[str]:
 def test_the_header_key_is_checked_together_with_all_parameters() -> None:
     body = Body(b'{"connection_id": "c", "count": "5"}')
 
-    arguments = Arguments(path={}, body=body, key=KeyText.parse("k" * 1001))
+    arguments = Arguments(path={}, body=body, key=NormalizedKey.parse("k" * 1001))
 
     assert ["idempotency_key", "name", "count"] == invalid_parameters(arguments.read, Order, keyed=True)
 
@@ -516,7 +516,7 @@ def test_the_connection_is_recorded_even_if_other_parameters_are_invalid(
 @pytest.mark.parametrize("key", ["{}", "[]", "5"])
 def test_a_body_key_of_another_type_is_rejected_despite_a_header_key(key: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "idempotency_key": {key}}}'
-    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.parse("k"))
+    arguments = Arguments(path={}, body=Body(text.encode()), key=NormalizedKey.parse("k"))
 
     assert ["idempotency_key"] == invalid_parameters(arguments.read, Order, keyed=True)
 

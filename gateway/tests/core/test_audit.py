@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Executable, delete, func, select, update
 
 from connector_gateway.core.access.audit import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
-from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables

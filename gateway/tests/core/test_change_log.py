@@ -29,16 +29,16 @@ def name() -> str:
     return ulid()
 
 
-async def record(stage: CoreFixture, within: ChangeScope, name: str) -> None:
+async def record(core: CoreFixture, within: ChangeScope, name: str) -> None:
     """Record a change of the object by another call."""
-    records = ChangeLog(stage.app.database).record_statements(within, [name], "theirs", RunId(ulid()))
-    await stage.app.database.put_all(records)
+    records = ChangeLog(core.app.database).record_statements(within, [name], "theirs", RunId(ulid()))
+    await core.app.database.put_all(records)
 
 
-async def is_changed(stage: CoreFixture, within: ChangeScope, name: str) -> bool:
+async def is_changed(core: CoreFixture, within: ChangeScope, name: str) -> bool:
     """Whether another call has changed the object in the last second."""
-    change_log, since = ChangeLog(stage.app.database), stage.clock.now() - 1
-    return await change_log.find_later(within, [name], since, ["mine"], stage.workspace_id) is not None
+    change_log, since = ChangeLog(core.app.database), core.clock.now() - 1
+    return await change_log.find_later(within, [name], since, ["mine"], core.workspace_id) is not None
 
 
 @requirement("writes-6")
@@ -55,11 +55,11 @@ async def is_changed(stage: CoreFixture, within: ChangeScope, name: str) -> bool
     ],
 )
 async def test_a_change_counts_in_its_account_and_where_one_account_is_not_known(
-    stage: CoreFixture, name: str, recorded: ChangeScope, compared: ChangeScope
+    core: CoreFixture, name: str, recorded: ChangeScope, compared: ChangeScope
 ) -> None:
-    await record(stage, recorded, name)
+    await record(core, recorded, name)
 
-    assert await is_changed(stage, compared, name)
+    assert await is_changed(core, compared, name)
 
 
 @requirement("writes-7")
@@ -74,16 +74,16 @@ async def test_a_change_counts_in_its_account_and_where_one_account_is_not_known
     ],
 )
 async def test_a_change_counts_neither_in_another_known_account_nor_in_another_connector(
-    stage: CoreFixture, name: str, recorded: ChangeScope, compared: ChangeScope
+    core: CoreFixture, name: str, recorded: ChangeScope, compared: ChangeScope
 ) -> None:
-    await record(stage, recorded, name)
+    await record(core, recorded, name)
 
-    assert not await is_changed(stage, compared, name)
+    assert not await is_changed(core, compared, name)
 
 
 @pytest.mark.parametrize("compared", [MINE, MINE._replace(account_is_known=False)], ids=["known", "unknown"])
 async def test_changes_that_earlier_releases_recorded_by_account_alone_still_count(
-    stage: CoreFixture, clock: ManualClock, name: str, compared: ChangeScope
+    core: CoreFixture, clock: ManualClock, name: str, compared: ChangeScope
 ) -> None:
     row = {
         "change_id": ulid(),
@@ -92,6 +92,6 @@ async def test_changes_that_earlier_releases_recorded_by_account_alone_still_cou
         "run_id": ulid(),
         "changed_at": clock.at,
     }
-    await stage.app.database.write(lambda writing: writing.execute(insert(tables.changed), row).rowcount)
+    await core.app.database.write(lambda writing: writing.execute(insert(tables.changed), row).rowcount)
 
-    assert await is_changed(stage, compared, name)
+    assert await is_changed(core, compared, name)

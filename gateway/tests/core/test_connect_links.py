@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import insert
 
+from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections.connect_links import ConnectLinks
-from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock

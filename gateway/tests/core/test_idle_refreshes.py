@@ -8,92 +8,94 @@ import pytest
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, text
 
+from connector_gateway.core.background_jobs import ROUND_SECONDS
 from connector_gateway.core.connections.token_client import BUDGETS
 from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETRY_SECONDS, select_due
-from connector_gateway.core.history.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.storage import tables
-from gateway.tests.core.test_token_refresh import DAY, HOUR, OAUTH, Desk, desk, idle
+from gateway.tests.core.test_token_refresh import DAY, HOUR, OAUTH, TwoProcesses, idle, processes
 from harness.requirement import requirement
 
-__all__ = ["desk"]
+__all__ = ["processes"]
 
 table = tables.connections
 
 
 @requirement("connections-29")
-async def test_idle_tokens_are_refreshed_long_before_they_expire(desk: Desk) -> None:
-    desk.clock.at += 39 * DAY
-    early = await desk.idle.refresh_idle_tokens()
-    desk.clock.at += 2 * DAY
-    due = await desk.idle.refresh_idle_tokens()
-    after = await desk.idle.refresh_idle_tokens()
+async def test_idle_tokens_are_refreshed_long_before_they_expire(processes: TwoProcesses) -> None:
+    processes.clock.at += 39 * DAY
+    early = await processes.idle.refresh_idle_tokens()
+    processes.clock.at += 2 * DAY
+    due = await processes.idle.refresh_idle_tokens()
+    after = await processes.idle.refresh_idle_tokens()
 
-    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.requests)
-    assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
-
-
-@requirement("connections-29")
-async def test_idle_tokens_are_refreshed_again_after_the_same_time(desk: Desk) -> None:
-    desk.clock.at += 41 * DAY
-    await desk.idle.refresh_idle_tokens()
-    desk.clock.at += 41 * DAY
-    await desk.idle.refresh_idle_tokens()
-
-    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.requests
+    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), processes.issuer.requests)
+    assert "access-token-2" == (await processes.connection(processes.elsewhere)).stored["token"]
 
 
 @requirement("connections-29")
-async def test_two_processes_refresh_an_idle_token_once(desk: Desk) -> None:
-    desk.clock.at += 41 * DAY
-    await asyncio.gather(desk.idle.refresh_idle_tokens(), idle(desk.elsewhere, desk.clock).refresh_idle_tokens())
+async def test_idle_tokens_are_refreshed_again_after_the_same_time(processes: TwoProcesses) -> None:
+    processes.clock.at += 41 * DAY
+    await processes.idle.refresh_idle_tokens()
+    processes.clock.at += 41 * DAY
+    await processes.idle.refresh_idle_tokens()
 
-    assert ["refresh-token-1"] == desk.issuer.requests
+    assert ["refresh-token-1", "refresh-token-2"] == processes.issuer.requests
+
+
+@requirement("connections-29")
+async def test_two_processes_refresh_an_idle_token_once(processes: TwoProcesses) -> None:
+    processes.clock.at += 41 * DAY
+    await asyncio.gather(
+        processes.idle.refresh_idle_tokens(), idle(processes.elsewhere, processes.clock).refresh_idle_tokens()
+    )
+
+    assert ["refresh-token-1"] == processes.issuer.requests
 
 
 @requirement("connections-21", "connections-29")
-async def test_a_failed_idle_refresh_is_retried_the_next_day(desk: Desk) -> None:
-    desk.issuer.troubles = [UpstreamError("The application failed.")]
-    desk.clock.at += 41 * DAY
-    await desk.idle.refresh_idle_tokens()
-    desk.clock.at += HOUR
-    soon = await desk.idle.refresh_idle_tokens()
-    desk.clock.at += RETRY_SECONDS
-    later = await desk.idle.refresh_idle_tokens()
+async def test_a_failed_idle_refresh_is_retried_the_next_day(processes: TwoProcesses) -> None:
+    processes.issuer.troubles = [UpstreamError("The application failed.")]
+    processes.clock.at += 41 * DAY
+    await processes.idle.refresh_idle_tokens()
+    processes.clock.at += HOUR
+    soon = await processes.idle.refresh_idle_tokens()
+    processes.clock.at += RETRY_SECONDS
+    later = await processes.idle.refresh_idle_tokens()
 
-    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.requests)
-    assert ("active", None) == await desk.status()
+    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, processes.issuer.requests)
+    assert ("active", None) == await processes.status()
 
 
 @requirement("connections-29")
-async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: Desk) -> None:
-    desk.issuer.known = replace(OAUTH, idle_seconds=None)
-    desk.clock.at += 41 * DAY
-    looked_at, again = await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()
+async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(processes: TwoProcesses) -> None:
+    processes.issuer.known = replace(OAUTH, idle_seconds=None)
+    processes.clock.at += 41 * DAY
+    looked_at, again = await processes.idle.refresh_idle_tokens(), await processes.idle.refresh_idle_tokens()
 
-    assert ((1, 0), []) == ((looked_at, again), desk.issuer.requests)
+    assert ((1, 0), []) == ((looked_at, again), processes.issuer.requests)
 
 
 # Many refreshes
 
 
-async def create_copies(desk: Desk, count: int, **columns: Any) -> None:
+async def create_copies(processes: TwoProcesses, count: int, **columns: Any) -> None:
     """Create *count* copies of *desk*'s connection. Their secrets cannot be decrypted, so no token is requested."""
-    query = select(table).where(table.c.connection_id == desk.connection_id)
+    query = select(table).where(table.c.connection_id == processes.connection_id)
 
     def copy(writing: Transaction) -> None:
         row = dict(writing.execute(query).mappings().one())
         rows = [row | columns | {"connection_id": f"conn_{number:026}"} for number in range(count)]
         writing.execute(insert(table), rows)
 
-    await desk.here.database.write(copy)
+    await processes.here.database.write(copy)
 
 
 @requirement("connections-29")
-async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> None:
-    await create_copies(desk, MAX_PER_ROUND)
-    desk.clock.at += 41 * DAY
-    renewed = [await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()]
+async def test_many_due_refreshes_use_at_most_half_of_the_budget(processes: TwoProcesses) -> None:
+    await create_copies(processes, MAX_PER_ROUND)
+    processes.clock.at += 41 * DAY
+    renewed = [await processes.idle.refresh_idle_tokens(), await processes.idle.refresh_idle_tokens()]
     budget = BUDGETS["tokens"]
 
     assert [MAX_PER_ROUND, 1] == renewed
@@ -101,21 +103,21 @@ async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> 
 
 
 @requirement("connections-29")
-@pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
-async def test_several_processes_share_half_of_the_budget(desk: Desk, processes: int, share: int) -> None:
-    await create_copies(desk, MAX_PER_ROUND)
-    desk.clock.at += 41 * DAY
-    desk.idle_processes = processes
+@pytest.mark.parametrize(("number", "share"), [(2, 5), (3, 3), (100, 1)])
+async def test_several_processes_share_half_of_the_budget(processes: TwoProcesses, number: int, share: int) -> None:
+    await create_copies(processes, MAX_PER_ROUND)
+    processes.clock.at += 41 * DAY
+    processes.idle_processes = number
 
-    assert share == await desk.idle.refresh_idle_tokens()
+    assert share == await processes.idle.refresh_idle_tokens()
 
 
 @requirement("connections-29")
-async def test_due_connections_among_revoked_ones_are_found_by_an_index(desk: Desk) -> None:
-    await create_copies(desk, 3000, status="revoked", refresh_due_at=1.0)
-    await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
-    database = desk.here.database
-    query = select_due(desk.clock.at + 41 * DAY)
+async def test_due_connections_among_revoked_ones_are_found_by_an_index(processes: TwoProcesses) -> None:
+    await create_copies(processes, 3000, status="revoked", refresh_due_at=1.0)
+    await processes.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
+    database = processes.here.database
+    query = select_due(processes.clock.at + 41 * DAY)
     compiled = query.compile(database._engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
     plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {compiled}").all())

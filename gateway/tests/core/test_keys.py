@@ -12,7 +12,7 @@ from sqlalchemy import select
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import ApiKeys, Caller, generate_key, is_well_formed, parse_bearer
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     InvalidApiKey,
@@ -37,7 +37,7 @@ READS, WRITES = CONNECTORS["notes"].operations[:2]
 
 
 @dataclass
-class Office:
+class TwoKeyStores:
     """Keys in two processes on one database."""
 
     here: ApiKeys
@@ -50,10 +50,10 @@ class Office:
 
 
 @pytest.fixture
-async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[Office]:
+async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[TwoKeyStores]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspace = await Workspaces(here, clock).create("tests")
-        yield Office(
+        yield TwoKeyStores(
             ApiKeys(here, clock, operations=NAMES), ApiKeys(elsewhere, clock), workspace["workspace_id"], clock
         )
 
@@ -118,11 +118,11 @@ def test_a_key_is_parsed_from_the_header(header: str) -> None:
 
 
 @requirement("common-59", "common-60")
-async def test_a_key_identifies_its_caller(office: Office) -> None:
-    issued = await office.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
-    caller = await office.here.authenticate(f"Bearer {issued['key']}")
+async def test_a_key_identifies_its_caller(stores: TwoKeyStores) -> None:
+    issued = await stores.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
+    caller = await stores.here.authenticate(f"Bearer {issued['key']}")
 
-    assert (issued["key_id"], office.workspace_id, "read", 7) == (
+    assert (issued["key_id"], stores.workspace_id, "read", 7) == (
         caller.key_id,
         caller.workspace_id,
         caller.scope,
@@ -131,41 +131,41 @@ async def test_a_key_identifies_its_caller(office: Office) -> None:
     assert frozenset({ConnectionId("conn_1")}) == caller.connection_ids
 
 
-async def test_a_key_is_not_stored(office: Office) -> None:
-    issued = await office.issue()
-    listed, _ = await office.here.page(office.workspace_id, None, 50)
+async def test_a_key_is_not_stored(stores: TwoKeyStores) -> None:
+    issued = await stores.issue()
+    listed, _ = await stores.here.page(stores.workspace_id, None, 50)
 
     assert [issued["key_id"]] == [key["key_id"] for key in listed]
     assert issued["key"] not in str(listed)
 
 
 @requirement("common-64")
-async def test_only_the_digest_of_a_key_is_stored(office: Office) -> None:
-    issued = await office.issue()
+async def test_only_the_digest_of_a_key_is_stored(stores: TwoKeyStores) -> None:
+    issued = await stores.issue()
     query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
-    row = await office.here.database.read(lambda reading: reading.execute(query).mappings().one())
+    row = await stores.here.database.read(lambda reading: reading.execute(query).mappings().one())
 
     assert hashlib.sha256(issued["key"].encode()).digest() == row["digest"]
     assert issued["key"][:-4] not in str(dict(row))
 
 
-async def test_keys_are_listed_newest_first(office: Office) -> None:
-    office.clock.at += 1
-    issued = [(await office.issue(name=str(number)))["key_id"] for number in range(3)]
+async def test_keys_are_listed_newest_first(stores: TwoKeyStores) -> None:
+    stores.clock.at += 1
+    issued = [(await stores.issue(name=str(number)))["key_id"] for number in range(3)]
 
-    listed, _ = await office.here.page(office.workspace_id, None, 50)
+    listed, _ = await stores.here.page(stores.workspace_id, None, 50)
 
     assert sorted(issued, reverse=True) == [key["key_id"] for key in listed]
 
 
 @requirement("common-57")
-async def test_an_unknown_key_is_rejected(office: Office) -> None:
-    assert not await is_accepted(office.here, generate_key())
+async def test_an_unknown_key_is_rejected(stores: TwoKeyStores) -> None:
+    assert not await is_accepted(stores.here, generate_key())
 
 
-async def test_a_key_without_a_workspace_is_not_created(office: Office) -> None:
+async def test_a_key_without_a_workspace_is_not_created(stores: TwoKeyStores) -> None:
     with pytest.raises(WorkspaceNotFound):
-        await office.here.create(WorkspaceId("ws_nothing"), "read")
+        await stores.here.create(WorkspaceId("ws_nothing"), "read")
 
 
 def test_a_read_key_cannot_write() -> None:
@@ -177,9 +177,9 @@ def test_a_read_key_cannot_write() -> None:
 
 
 @requirement("common-191")
-async def test_a_key_limited_to_operations_cannot_call_others(office: Office) -> None:
-    key = await office.issue(operations=["notes_list_databases", "boards_*"])
-    caller = await office.elsewhere.authenticate(f"Bearer {key['key']}")
+async def test_a_key_limited_to_operations_cannot_call_others(stores: TwoKeyStores) -> None:
+    key = await stores.issue(operations=["notes_list_databases", "boards_*"])
+    caller = await stores.elsewhere.authenticate(f"Bearer {key['key']}")
 
     caller.check_allowed("notes", READS)
     caller.check_allowed("boards", WRITES)
@@ -188,9 +188,9 @@ async def test_a_key_limited_to_operations_cannot_call_others(office: Office) ->
 
 
 @requirement("common-191")
-async def test_a_key_limited_to_unknown_operations_is_not_created(office: Office) -> None:
+async def test_a_key_limited_to_unknown_operations_is_not_created(stores: TwoKeyStores) -> None:
     with pytest.raises(InvalidParameters) as raised:
-        await office.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
+        await stores.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
 
     assert [
         {"parameter": "operations", "value": "notes_creat_page", "did_you_mean": "notes_create_page"},
@@ -215,48 +215,50 @@ def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
 
 
 @requirement("common-192")
-async def test_a_key_that_would_already_be_expired_is_rejected(office: Office) -> None:
+async def test_a_key_that_would_already_be_expired_is_rejected(stores: TwoKeyStores) -> None:
     with pytest.raises(InvalidParameters) as raised:
-        await office.issue(expires_at=office.clock.now())
+        await stores.issue(expires_at=stores.clock.now())
 
     assert ["expires_at"] == [violation["parameter"] for violation in raised.value.details]
 
 
 @requirement("common-57", "common-65")
-async def test_a_key_works_until_it_expires(office: Office) -> None:
-    key = (await office.issue(expires_at=office.clock.at + 10))["key"]
-    before = await is_accepted(office.here, key)
-    office.clock.at += 9
-    still = await is_accepted(office.here, key)
-    office.clock.at += 1
-    after = await is_accepted(office.here, key)
+async def test_a_key_works_until_it_expires(stores: TwoKeyStores) -> None:
+    key = (await stores.issue(expires_at=stores.clock.at + 10))["key"]
+    before = await is_accepted(stores.here, key)
+    stores.clock.at += 9
+    still = await is_accepted(stores.here, key)
+    stores.clock.at += 1
+    after = await is_accepted(stores.here, key)
 
     assert (True, True, False) == (before, still, after)
 
 
 @requirement("common-57", "common-66")
-async def test_a_revoked_key_is_rejected_here_immediately(office: Office) -> None:
-    issued = await office.issue()
-    before = await is_accepted(office.here, issued["key"])
-    await office.here.revoke(issued["key_id"])
+async def test_a_revoked_key_is_rejected_here_immediately(stores: TwoKeyStores) -> None:
+    issued = await stores.issue()
+    before = await is_accepted(stores.here, issued["key"])
+    await stores.here.revoke(issued["key_id"])
 
-    assert (True, False) == (before, await is_accepted(office.here, issued["key"]))
+    assert (True, False) == (before, await is_accepted(stores.here, issued["key"]))
 
 
-async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(office: Office) -> None:
-    issued = await office.issue()
-    before = await is_accepted(office.elsewhere, issued["key"])
-    await office.here.revoke(issued["key_id"])
-    office.clock.at += CACHE_SECONDS + 0.1
+async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(stores: TwoKeyStores) -> None:
+    issued = await stores.issue()
+    before = await is_accepted(stores.elsewhere, issued["key"])
+    await stores.here.revoke(issued["key_id"])
+    stores.clock.at += CACHE_SECONDS + 0.1
 
     assert 3.0 == CACHE_SECONDS
-    assert (True, False) == (before, await is_accepted(office.elsewhere, issued["key"]))
+    assert (True, False) == (before, await is_accepted(stores.elsewhere, issued["key"]))
 
 
 @requirement("common-66")
-async def test_a_slow_look_up_does_not_extend_the_lifetime(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    issued = await office.issue()
-    looked_up, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
+async def test_a_slow_look_up_does_not_extend_the_lifetime(
+    stores: TwoKeyStores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued = await stores.issue()
+    looked_up, answered, read = asyncio.Event(), asyncio.Event(), stores.elsewhere.database.read
 
     async def delayed_read(work: Any) -> Any:
         row = await read(work)
@@ -264,12 +266,12 @@ async def test_a_slow_look_up_does_not_extend_the_lifetime(office: Office, monke
         await answered.wait()
         return row
 
-    monkeypatch.setattr(office.elsewhere.database, "read", delayed_read)
-    before = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
+    monkeypatch.setattr(stores.elsewhere.database, "read", delayed_read)
+    before = asyncio.create_task(is_accepted(stores.elsewhere, issued["key"]))
     await looked_up.wait()
-    await office.here.revoke(issued["key_id"])
-    office.clock.at += CACHE_SECONDS + 0.1
-    after = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
+    await stores.here.revoke(issued["key_id"])
+    stores.clock.at += CACHE_SECONDS + 0.1
+    after = asyncio.create_task(is_accepted(stores.elsewhere, issued["key"]))
     await asyncio.sleep(0)
     answered.set()
 
@@ -277,9 +279,11 @@ async def test_a_slow_look_up_does_not_extend_the_lifetime(office: Office, monke
     assert [True, False] == [await before, await after]
 
 
-async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    issued = await office.issue()
-    looked_up, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
+async def test_a_key_revoked_during_its_look_up_is_not_cached(
+    stores: TwoKeyStores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued = await stores.issue()
+    looked_up, revoked, read = asyncio.Event(), asyncio.Event(), stores.here.database.read
 
     async def delayed_read(work: Any) -> Any:
         row = await read(work)
@@ -287,45 +291,45 @@ async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, mo
         await revoked.wait()
         return row
 
-    monkeypatch.setattr(office.here.database, "read", delayed_read)
-    looking = asyncio.create_task(is_accepted(office.here, issued["key"]))
+    monkeypatch.setattr(stores.here.database, "read", delayed_read)
+    looking = asyncio.create_task(is_accepted(stores.here, issued["key"]))
     await looked_up.wait()
-    await office.here.revoke(issued["key_id"])
+    await stores.here.revoke(issued["key_id"])
     revoked.set()
     await looking
 
-    assert not await is_accepted(office.here, issued["key"])
+    assert not await is_accepted(stores.here, issued["key"])
 
 
-async def test_revoking_twice_succeeds_and_retains_the_first_time(office: Office) -> None:
-    issued = await office.issue()
-    first = await office.here.revoke(issued["key_id"])
-    office.clock.at += 1
+async def test_revoking_twice_succeeds_and_retains_the_first_time(stores: TwoKeyStores) -> None:
+    issued = await stores.issue()
+    first = await stores.here.revoke(issued["key_id"])
+    stores.clock.at += 1
 
-    assert first == await office.here.revoke(issued["key_id"])
+    assert first == await stores.here.revoke(issued["key_id"])
 
 
-async def test_a_key_that_does_not_exist_cannot_be_revoked(office: Office) -> None:
+async def test_a_key_that_does_not_exist_cannot_be_revoked(stores: TwoKeyStores) -> None:
     with pytest.raises(KeyNotFound):
-        await office.here.revoke(KeyId("key_nothing"))
+        await stores.here.revoke(KeyId("key_nothing"))
 
 
-async def test_a_key_created_elsewhere_is_accepted_here_immediately(office: Office) -> None:
-    issued = await office.elsewhere.create(office.workspace_id, "read")
+async def test_a_key_created_elsewhere_is_accepted_here_immediately(stores: TwoKeyStores) -> None:
+    issued = await stores.elsewhere.create(stores.workspace_id, "read")
 
-    assert await is_accepted(office.here, issued["key"])
+    assert await is_accepted(stores.here, issued["key"])
 
 
 # Clocks that are set
 
 
 @requirement("common-156")
-async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(office: Office) -> None:
+async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(stores: TwoKeyStores) -> None:
     wall, steady = ManualClock(), ManualClock()
-    keys = ApiKeys(office.here.database, wall, steady)
-    issued = await office.issue()
+    keys = ApiKeys(stores.here.database, wall, steady)
+    issued = await stores.issue()
     before = await is_accepted(keys, issued["key"])
-    await office.elsewhere.revoke(issued["key_id"])
+    await stores.elsewhere.revoke(issued["key_id"])
     wall.at -= 3600
     steady.at += CACHE_SECONDS
 
@@ -335,72 +339,72 @@ async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_b
 # Last use
 
 
-async def test_an_unused_key_has_no_last_use(office: Office) -> None:
-    created = await office.issue()
+async def test_an_unused_key_has_no_last_use(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
 
     assert created["last_used_at"] is None
 
 
-async def test_the_last_use_is_reported_immediately_in_its_process(office: Office) -> None:
-    created = await office.issue()
-    await office.here.authenticate(f"Bearer {created['key']}")
-    [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
+async def test_the_last_use_is_reported_immediately_in_its_process(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
+    await stores.here.authenticate(f"Bearer {created['key']}")
+    [newest, *_], _ = await stores.here.page(stores.workspace_id, None, 50)
 
-    assert utc_datetime(office.clock.now()) == newest["last_used_at"]
+    assert utc_datetime(stores.clock.now()) == newest["last_used_at"]
 
 
-async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(office: Office) -> None:
-    created = await office.issue()
-    await office.here.authenticate(f"Bearer {created['key']}")
-    [before, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
-    noted = await office.here.last_used.store_last_used()
-    [after, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
+async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
+    await stores.here.authenticate(f"Bearer {created['key']}")
+    [before, *_], _ = await stores.elsewhere.page(stores.workspace_id, None, 50)
+    noted = await stores.here.last_used.store_last_used()
+    [after, *_], _ = await stores.elsewhere.page(stores.workspace_id, None, 50)
 
     assert before["last_used_at"] is None
-    assert (1, utc_datetime(office.clock.now())) == (noted, after["last_used_at"])
+    assert (1, utc_datetime(stores.clock.now())) == (noted, after["last_used_at"])
 
 
-async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> None:
-    created = await office.issue()
-    await office.here.authenticate(f"Bearer {created['key']}")
-    office.clock.at += 5
-    await office.elsewhere.authenticate(f"Bearer {created['key']}")
-    await office.elsewhere.last_used.store_last_used()
-    await office.here.last_used.store_last_used()
-    [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
+async def test_an_earlier_use_does_not_replace_a_later_one(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
+    await stores.here.authenticate(f"Bearer {created['key']}")
+    stores.clock.at += 5
+    await stores.elsewhere.authenticate(f"Bearer {created['key']}")
+    await stores.elsewhere.last_used.store_last_used()
+    await stores.here.last_used.store_last_used()
+    [newest, *_], _ = await stores.here.page(stores.workspace_id, None, 50)
 
-    assert utc_datetime(office.clock.now()) == newest["last_used_at"]
+    assert utc_datetime(stores.clock.now()) == newest["last_used_at"]
 
 
-async def test_a_stored_use_is_not_stored_again(office: Office) -> None:
-    created = await office.issue()
-    await office.here.authenticate(f"Bearer {created['key']}")
-    counts = [await office.here.last_used.store_last_used(), await office.here.last_used.store_last_used()]
+async def test_a_stored_use_is_not_stored_again(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
+    await stores.here.authenticate(f"Bearer {created['key']}")
+    counts = [await stores.here.last_used.store_last_used(), await stores.here.last_used.store_last_used()]
 
     assert [1, 0] == counts
 
 
-async def test_a_use_that_could_not_be_stored_is_stored_later(office: Office) -> None:
-    created = await office.issue()
-    await office.here.authenticate(f"Bearer {created['key']}")
-    with read_only(office.here.database), pytest.raises(StorageUnavailable):
-        await office.here.last_used.store_last_used()
+async def test_a_use_that_could_not_be_stored_is_stored_later(stores: TwoKeyStores) -> None:
+    created = await stores.issue()
+    await stores.here.authenticate(f"Bearer {created['key']}")
+    with read_only(stores.here.database), pytest.raises(StorageUnavailable):
+        await stores.here.last_used.store_last_used()
 
-    assert 1 == await office.here.last_used.store_last_used()
+    assert 1 == await stores.here.last_used.store_last_used()
 
 
-async def test_an_expired_key_is_rejected_with_its_expiry_time(office: Office) -> None:
-    office.clock.at = 999_999_999.0
-    key = (await office.issue(expires_at=1_000_000_000.0))["key"]
-    office.clock.at += 1
+async def test_an_expired_key_is_rejected_with_its_expiry_time(stores: TwoKeyStores) -> None:
+    stores.clock.at = 999_999_999.0
+    key = (await stores.issue(expires_at=1_000_000_000.0))["key"]
+    stores.clock.at += 1
 
     with pytest.raises(InvalidApiKey, match=r"^The API key expired at 2001-09-09T01:46:40\.000Z\.$"):
-        await office.here.authenticate(f"Bearer {key}")
+        await stores.here.authenticate(f"Bearer {key}")
 
 
-async def test_a_rejected_key_has_no_last_use(office: Office) -> None:
-    created = await office.issue(expires_at=office.clock.now() + 1)
-    office.clock.at += 1
+async def test_a_rejected_key_has_no_last_use(stores: TwoKeyStores) -> None:
+    created = await stores.issue(expires_at=stores.clock.now() + 1)
+    stores.clock.at += 1
 
-    assert not await is_accepted(office.here, created["key"])
-    assert 0 == await office.here.last_used.store_last_used()
+    assert not await is_accepted(stores.here, created["key"])
+    assert 0 == await stores.here.last_used.store_last_used()

@@ -127,7 +127,7 @@ async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name:
 
 async def create_link(app: App, workspace_id: WorkspaceId) -> str:
     """Return the token of a new connect link."""
-    connection = await app.connection_service.create(workspace_id, "notes", None)
+    connection = await app.connection_setup.create(workspace_id, "notes", None)
     return str(connection["connect_url"].rpartition("/")[2])
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from connector_gateway.core.history import rejected_calls as module
 from connector_gateway.core.history.rejected_calls import HOUR_SECONDS, MAX_RECORDED
+from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import RateLimited, RunNotFound, RunNotRecorded
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, new_run_id
@@ -35,7 +36,7 @@ async def record_rejected(node: Node, count: int) -> list[RunId]:
 async def record_one_rejected(node: Node) -> Run:
     run = Run("test")
     with pytest.raises(RateLimited):
-        async with node.record_of(run, list_things):
+        async with node.create_recorder(run, list_things):
             raise RateLimited("Used up.", retry_after=1)
     return run
 
@@ -114,6 +115,6 @@ async def test_rejected_runs_are_retained_for_a_day(node: Node) -> None:
     other = (await node.record()).run_id
     node.clock.at += DAY + 1
     young = (await record_rejected(node, 1))[0]
-    await node.runs.purge_rate_limited(node.clock.at - DAY)
+    await RunRetention(node.database, node.clock, 30).purge_rate_limited()
 
-    assert [young, other] == await node.listed()
+    assert [young, other] == await node.list_run_ids()

@@ -62,7 +62,7 @@ class EncryptedRows:
 
 
 @pytest.fixture
-async def encrypted(database_url: str) -> AsyncIterator[EncryptedRows]:
+async def encrypted_rows(database_url: str) -> AsyncIterator[EncryptedRows]:
     seal = vault(OLD).encrypt
     connections = [connection(n, seal({"token": f"secret-token-{n}"}, f"conn_{n:04}")) for n in range(COUNT)]
     gone = connection(9999, b"", deleted=True)
@@ -111,9 +111,9 @@ async def encrypted(database_url: str) -> AsyncIterator[EncryptedRows]:
 
 
 @requirement("common-165")
-async def test_the_newest_secret_alone_decrypts_everything_after_a_rotation(encrypted: EncryptedRows) -> None:
-    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
-    opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await encrypted.sealed()}
+async def test_the_newest_secret_alone_decrypts_everything_after_a_rotation(encrypted_rows: EncryptedRows) -> None:
+    report = await SecretRotation(encrypted_rows.database, vault(NEW, OLD)).rotate()
+    opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await encrypted_rows.sealed()}
 
     assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1, "audit": 0} == {
         one["kind"]: one["resealed"] for one in report
@@ -124,37 +124,37 @@ async def test_the_newest_secret_alone_decrypts_everything_after_a_rotation(encr
     assert {"title": "private"} == opened["conn_0001\n2"]
 
 
-async def test_a_second_rotation_has_nothing_to_do(encrypted: EncryptedRows) -> None:
-    await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
-    before = await encrypted.sealed()
-    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
+async def test_a_second_rotation_has_nothing_to_do(encrypted_rows: EncryptedRows) -> None:
+    await SecretRotation(encrypted_rows.database, vault(NEW, OLD)).rotate()
+    before = await encrypted_rows.sealed()
+    report = await SecretRotation(encrypted_rows.database, vault(NEW, OLD)).rotate()
 
     assert [0] * len(ENCRYPTED_TABLES) == [one["resealed"] for one in report]
-    assert before == await encrypted.sealed()
+    assert before == await encrypted_rows.sealed()
 
 
-async def test_rows_without_a_secret_are_reported_and_unchanged(encrypted: EncryptedRows) -> None:
+async def test_rows_without_a_secret_are_reported_and_unchanged(encrypted_rows: EncryptedRows) -> None:
     foreign = vault(FOREIGN).encrypt({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
-    await encrypted.database.write(
+    await encrypted_rows.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
     )
-    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
+    report = await SecretRotation(encrypted_rows.database, vault(NEW, OLD)).rotate()
 
     assert {"kind": "connections", "resealed": COUNT - 1, "unreadable": ["conn_0001"]} == report[0]
-    assert foreign in [sealed for _, sealed in await encrypted.sealed()]
+    assert foreign in [sealed for _, sealed in await encrypted_rows.sealed()]
 
 
 @requirement("common-165")
-async def test_rows_changed_during_a_rotation_are_unchanged_by_it(encrypted: EncryptedRows) -> None:
-    rotation = SecretRotation(encrypted.database, vault(NEW, OLD))
+async def test_rows_changed_during_a_rotation_are_unchanged_by_it(encrypted_rows: EncryptedRows) -> None:
+    rotation = SecretRotation(encrypted_rows.database, vault(NEW, OLD))
     rows = await rotation._read_older(tables.connections, None)
     renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
-    await encrypted.database.write(
+    await encrypted_rows.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
     )
     await rotation._encrypt_again(tables.connections, rows, rotated := RotationResult())
 
     assert STEP - 1 == rotated.resealed
-    assert ("conn_0001", renewed) in await encrypted.sealed()
+    assert ("conn_0001", renewed) in await encrypted_rows.sealed()

@@ -10,16 +10,17 @@ import pytest
 from sqlalchemy import inspect
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.process_registry import (
+from connector_gateway.core.process_heartbeats import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
     PEER_CHECK_SECONDS,
-    ProcessRegistry,
+    ProcessHeartbeats,
 )
-from connector_gateway.core.writes.claims import Claims
+from connector_gateway.core.shutdown import Shutdown
+from connector_gateway.core.writes.idempotency_claims import Claims
 from connector_gateway.kit.errors import (
     GatewayError,
     InternalError,
@@ -54,7 +55,7 @@ class Node:
         self.stopping = Shutdown()
         self.runs = RunStore(self.database, self.process_id, self.clock, self.stopping)
         self.claims = Claims(self.database, self.process_id, self.clock)
-        self.processes = ProcessRegistry(
+        self.processes = ProcessHeartbeats(
             self.database,
             self.process_id,
             self.clock,
@@ -75,7 +76,7 @@ class Node:
         """Record one run, which succeeds or fails with *ends*."""
         run = run or Run("test")
         with nullcontext() if ends is None else pytest.raises(type(ends)):
-            async with self.record_of(run, operation, connection_id) as recording:
+            async with self.create_recorder(run, operation, connection_id) as recording:
                 await recording.open()
                 run.log.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
                 if ends is not None:
@@ -83,7 +84,7 @@ class Node:
                 run.succeed("ok")
         return run
 
-    def record_of(self, run: Run, operation: Any, connection_id: str | None = None) -> RunRecorder:
+    def create_recorder(self, run: Run, operation: Any, connection_id: str | None = None) -> RunRecorder:
         return self.runs.record(
             run,
             self.caller.workspace_id,
@@ -93,7 +94,7 @@ class Node:
             key_id=self.caller.key_id,
         )
 
-    async def listed(self, **filters: Any) -> list[RunId]:
+    async def list_run_ids(self, **filters: Any) -> list[RunId]:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
 
 
@@ -136,7 +137,7 @@ async def test_a_rejected_run_is_reported_with_its_code(node: Node) -> None:
 async def test_an_internal_error_is_reported_as_such(node: Node) -> None:
     run = Run("test")
     with pytest.raises(InternalError):
-        async with node.record_of(run, list_things):
+        async with node.create_recorder(run, list_things):
             raise KeyError("oops")
     public = await node.runs.show(run.run_id, None)
 
@@ -164,10 +165,10 @@ async def test_to_an_operator_a_run_that_is_not_found_is_in_no_workspace(node: N
 
 async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None:
     run_ids = [(await node.record()).run_id for _ in range(5)]
-    first = await node.listed(limit=2)
+    first = await node.list_run_ids(limit=2)
 
-    assert run_ids[::-1] == await node.listed()
-    assert run_ids[::-1][2:] == await node.listed(before=first[-1])
+    assert run_ids[::-1] == await node.list_run_ids()
+    assert run_ids[::-1][2:] == await node.list_run_ids(before=first[-1])
 
 
 @requirement("common-115")
@@ -176,11 +177,11 @@ async def test_runs_are_filtered(node: Node) -> None:
     node.clock.at += 10
     bad = (await node.record(UpstreamRefused("No."), put_thing, "conn_2")).run_id
 
-    assert [bad] == await node.listed(status="error")
-    assert [good] == await node.listed(operation="list_things")
-    assert [bad] == await node.listed(connection_id="conn_2")
-    assert [bad] == await node.listed(since=node.clock.at)
-    assert [] == await node.listed(status="error", operation="list_things")
+    assert [bad] == await node.list_run_ids(status="error")
+    assert [good] == await node.list_run_ids(operation="list_things")
+    assert [bad] == await node.list_run_ids(connection_id="conn_2")
+    assert [bad] == await node.list_run_ids(since=node.clock.at)
+    assert [] == await node.list_run_ids(status="error", operation="list_things")
 
 
 @requirement("common-41")
@@ -200,7 +201,7 @@ async def test_the_runs_of_a_dead_process_are_interrupted(database_url: str, clo
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
-        async with dead.record_of(run := Run("test"), put_thing) as recording:
+        async with dead.create_recorder(run := Run("test"), put_thing) as recording:
             await recording.open()
             clock.at += DEAD_AFTER_SECONDS - 1
             await living.processes.heartbeat()
@@ -216,7 +217,7 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
-        async with dead.record_of(run := Run("test"), put_thing) as recording:
+        async with dead.create_recorder(run := Run("test"), put_thing) as recording:
             await recording.open()
             await living.processes.__aenter__()
             status = (await living.runs.show(run.run_id, None))["status"]
@@ -232,20 +233,21 @@ async def test_expired_runs_are_purged(node: Node) -> None:
     node.clock.at += 20 * DAY
     young = (await node.record(run=create_run(node.clock))).run_id
     node.clock.at += 11 * DAY
-    await node.runs.purge(node.clock.at - 30 * DAY)
+    await RunRetention(node.database, node.clock, 30).purge_runs()
 
-    assert [young] == await node.listed()
+    assert [young] == await node.list_run_ids()
     assert old != young
 
 
 async def test_an_older_run_stored_after_a_purge_is_purged_too(node: Node) -> None:
+    retention = RunRetention(node.database, node.clock, 30)
     await node.record(run=create_run(node.clock))
     node.clock.at += 31 * DAY
-    first = await node.runs.purge(node.clock.at - 30 * DAY)
+    first = await retention.purge_runs()
     node.clock.at -= 40 * DAY
     await node.record(run=create_run(node.clock))
     node.clock.at += 40 * DAY
-    later = [await node.runs.purge(node.clock.at - 30 * DAY) for _ in range(2)]
+    later = [await retention.purge_runs() for _ in range(2)]
 
     assert (1, [0, 1]) == (first, later)
 
@@ -258,7 +260,7 @@ async def test_a_run_whose_end_cannot_be_committed_fails_and_is_recorded_later(n
     run = Run("test")
     with read_only(node.database):
         with pytest.raises(StorageUnavailable):
-            async with node.record_of(run, list_things):
+            async with node.create_recorder(run, list_things):
                 run.succeed("ok")
         await node.processes.heartbeat()
     await node.processes.heartbeat()
@@ -270,7 +272,7 @@ async def test_a_run_whose_end_cannot_be_committed_fails_and_is_recorded_later(n
 async def test_an_error_that_cannot_be_committed_is_reported_as_storage_unavailable(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(StorageUnavailable):
-        async with node.record_of(run, list_things):
+        async with node.create_recorder(run, list_things):
             raise UpstreamRefused("No.")
 
     assert ("error", 503, "storage_unavailable") == (run.status, run.http_status, run.code)
@@ -281,7 +283,7 @@ async def test_a_write_whose_run_cannot_be_recorded_is_not_started(node: Node) -
     run, begun = Run("test"), []
 
     async def write() -> None:
-        async with node.record_of(run, put_thing) as recording:
+        async with node.create_recorder(run, put_thing) as recording:
             await recording.open()
             begun.append("sent")
 
@@ -296,7 +298,7 @@ async def test_a_write_whose_run_cannot_be_recorded_is_not_started(node: Node) -
 async def test_a_run_cancelled_while_storage_is_unavailable_remains_cancelled(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(asyncio.CancelledError):
-        async with node.record_of(run, list_things):
+        async with node.create_recorder(run, list_things):
             raise asyncio.CancelledError
     await node.database.flush()
 
@@ -304,11 +306,11 @@ async def test_a_run_cancelled_while_storage_is_unavailable_remains_cancelled(no
 
 
 @requirement("common-140")
-async def test_a_live_processs_run_with_a_lost_end_is_interrupted_at_the_next_heartbeat(node: Node) -> None:
+async def test_a_live_process_run_with_a_lost_end_is_interrupted_at_the_next_heartbeat(node: Node) -> None:
     lost, going_on = Run("test"), Run("test")
-    async with node.record_of(going_on, put_thing) as recording:
+    async with node.create_recorder(going_on, put_thing) as recording:
         await recording.open()
-        await node.record_of(lost, put_thing).open()
+        await node.create_recorder(lost, put_thing).open()
         node.runs.open_runs.discard(lost.run_id)
         await node.processes.heartbeat()
         statuses = [(await node.runs.show(run.run_id, None))["status"] for run in (lost, going_on)]
@@ -343,7 +345,7 @@ async def test_a_failing_heartbeat_job_does_not_stop_the_others(node: Node, monk
 
     monkeypatch.setattr(node.runs, "interrupt_abandoned", fail)
     dead = Node(node.database, node.clock, workspace_id=node.workspace_id)
-    await dead.record_of(run := Run("test"), put_thing).open()
+    await dead.create_recorder(run := Run("test"), put_thing).open()
     node.runs.process_id = dead.process_id
     await node.processes.heartbeat()
 
@@ -442,7 +444,7 @@ async def test_a_call_interrupted_by_shutdown_is_reported_and_recorded(node: Nod
     run = Run("test")
     node.stopping.start()
     with pytest.raises(Overloaded) as caught:
-        async with node.record_of(run, list_things):
+        async with node.create_recorder(run, list_things):
             raise asyncio.CancelledError
     public = await node.runs.show(run.run_id, None)
 

@@ -22,7 +22,7 @@ def vault(*secrets: str) -> Vault:
     return Vault(SecretKeys(secrets))
 
 
-def cursors(*secrets: str) -> CursorSigner:
+def create_signer(*secrets: str) -> CursorSigner:
     return CursorSigner(SecretKeys(secrets))
 
 
@@ -98,7 +98,7 @@ def test_a_cursor_signed_with_a_decrypt_only_key_is_rejected() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
     with pytest.raises(InvalidCursor):
-        CursorSigner(keys).read(cursors(OLD).issue({"after": 1}))
+        CursorSigner(keys).read(create_signer(OLD).issue({"after": 1}))
 
 
 def test_every_purpose_has_its_own_keys() -> None:
@@ -170,13 +170,13 @@ def test_a_decryption_error_reveals_no_secret() -> None:
 
 
 def test_a_cursor_returns_its_position() -> None:
-    issued = cursors(OLD).issue({"after": ["a", 1], "more": {"x": None}}, "conn_1", {"query": None})
+    issued = create_signer(OLD).issue({"after": ["a", 1], "more": {"x": None}}, "conn_1", {"query": None})
 
-    assert {"after": ["a", 1], "more": {"x": None}} == cursors(OLD).read(issued, "conn_1", {"query": None})
+    assert {"after": ["a", 1], "more": {"x": None}} == create_signer(OLD).read(issued, "conn_1", {"query": None})
 
 
 def test_a_cursor_needs_no_url_encoding() -> None:
-    issued = cursors(OLD).issue({"after": "ÿ?>&=" * 20}, "conn_1")
+    issued = create_signer(OLD).issue({"after": "ÿ?>&=" * 20}, "conn_1")
 
     assert issued.replace("-", "").replace("_", "").isalnum()
 
@@ -186,29 +186,29 @@ def test_a_cursor_needs_no_url_encoding() -> None:
     "bound", [("conn_2", {"query": None}), ("conn_1", {"query": "a"}), ("conn_1",), ("conn_1", {"query": None}, "x")]
 )
 def test_a_cursor_is_valid_only_for_its_scope(bound: tuple[object, ...]) -> None:
-    issued = cursors(OLD).issue({"after": 1}, "conn_1", {"query": None})
+    issued = create_signer(OLD).issue({"after": 1}, "conn_1", {"query": None})
 
     with pytest.raises(InvalidCursor):
-        cursors(OLD).read(issued, *bound)
+        create_signer(OLD).read(issued, *bound)
 
 
 def test_a_cursor_of_another_installation_is_rejected() -> None:
     with pytest.raises(InvalidCursor):
-        cursors(OLD).read(cursors(FOREIGN).issue({"after": 1}), OWNER)
+        create_signer(OLD).read(create_signer(FOREIGN).issue({"after": 1}), OWNER)
 
 
 def test_a_cursor_remains_valid_after_a_rotation() -> None:
-    assert {"after": 1} == cursors(NEW, OLD).read(cursors(OLD).issue({"after": 1}))
+    assert {"after": 1} == create_signer(NEW, OLD).read(create_signer(OLD).issue({"after": 1}))
 
 
 @pytest.mark.parametrize("position", [0, 8, 21, 22, 25, -1])
 def test_an_altered_cursor_is_rejected(position: int) -> None:
-    issued = cursors(OLD).issue({"after": 12345})
+    issued = create_signer(OLD).issue({"after": 12345})
     other = "B" if issued[position] != "B" else "C"
     altered = issued[:position] + other + (issued[position + 1 :] if position != -1 else "")
 
     with pytest.raises(InvalidCursor):
-        cursors(OLD).read(altered)
+        create_signer(OLD).read(altered)
 
 
 def other_spellings(issued: str) -> list[str]:
@@ -221,17 +221,17 @@ def other_spellings(issued: str) -> list[str]:
 @requirement("common-39", "secrets-7")
 @pytest.mark.parametrize("way", range(5))
 def test_a_cursor_has_one_spelling(way: int) -> None:
-    issued = cursors(OLD).issue({"after": 12345})
+    issued = create_signer(OLD).issue({"after": 12345})
     other = other_spellings(issued)[way]
 
     with pytest.raises(InvalidCursor):
-        cursors(OLD).read(other)
+        create_signer(OLD).read(other)
 
 
 @requirement("common-39")
 @pytest.mark.parametrize("forged", ["", "x", "A", "====", "AAAA", "ä", "\ud800", "a" * 8192, "../..", "eyJhIjoxfQ"])
 def test_a_forged_cursor_is_rejected(forged: str) -> None:
     with pytest.raises(InvalidCursor) as raised:
-        cursors(OLD).read(forged)
+        create_signer(OLD).read(forged)
 
     assert [{"parameter": "cursor"}] == raised.value.details

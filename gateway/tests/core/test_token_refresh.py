@@ -20,7 +20,7 @@ from connector_gateway.core.connections.token_client import GrantRejected
 from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthConfig
 from connector_gateway.storage.sql.database import Database
@@ -75,7 +75,7 @@ class Issuer:
 
 
 @dataclass
-class Desk:
+class TwoProcesses:
     """Two processes on one database, and a connection with tokens that expire in an hour."""
 
     here: ConnectionStore
@@ -115,121 +115,125 @@ def process(database: Database, issuer: Issuer, clock: ManualClock) -> Connectio
 
 
 @pytest.fixture
-async def desk(database_url: str, clock: ManualClock) -> AsyncIterator[Desk]:
+async def processes(database_url: str, clock: ManualClock) -> AsyncIterator[TwoProcesses]:
     async with Database(database_url, clock=clock.now) as here, Database(database_url, clock=clock.now) as elsewhere:
         issuer = Issuer(clock)
         workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
         connections = process(here, issuer, clock)
         connection = await connections.create(workspace_id, "shelf", FIRST)
-        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, connection["connection_id"])
+        yield_to = TwoProcesses(
+            connections, process(elsewhere, issuer, clock), issuer, clock, connection["connection_id"]
+        )
         await authorise(yield_to, FIRST)
         yield yield_to
 
 
-async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
+async def authorise(processes: TwoProcesses, secrets: Mapping[str, str]) -> None:
     """Store *secrets* that expire in an hour."""
-    await desk.here.authorise(await desk.connection(), secrets, None, desk.clock.at + HOUR, lambda _: None)
+    await processes.here.authorise(
+        await processes.connection(), secrets, None, processes.clock.at + HOUR, lambda _: None
+    )
 
 
 @requirement("connections-18")
-async def test_a_token_is_used_until_shortly_before_it_expires(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR - OAUTH.margin_seconds - 1
+async def test_a_token_is_used_until_shortly_before_it_expires(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR - OAUTH.margin_seconds - 1
     before = await connection.credentials()
-    desk.clock.at += 2
+    processes.clock.at += 2
     after = await connection.credentials()
 
     assert ("access-token-1", "access-token-2") == (before["token"], after["token"])
-    assert ["refresh-token-1"] == desk.issuer.requests
+    assert ["refresh-token-1"] == processes.issuer.requests
 
 
 @requirement("connections-20")
-async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
+async def test_a_new_pair_is_stored_before_it_is_used(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
     await connection.credentials()
-    stored = await desk.connection(desk.elsewhere)
+    stored = await processes.connection(processes.elsewhere)
 
     assert {"token": "access-token-2", "refresh_token": "refresh-token-2"} == stored.stored
 
 
 @requirement("connections-19")
-async def test_two_hundred_tasks_refresh_a_token_once(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
+async def test_two_hundred_tasks_refresh_a_token_once(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
     credentials = await asyncio.gather(*(connection.credentials() for _ in range(200)))
 
     assert {"access-token-2"} == {secrets["token"] for secrets in credentials}
-    assert ["refresh-token-1"] == desk.issuer.requests
+    assert ["refresh-token-1"] == processes.issuer.requests
 
 
 @requirement("connections-19")
-async def test_two_processes_refresh_a_token_once(desk: Desk) -> None:
-    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
-    desk.clock.at += HOUR
+async def test_two_processes_refresh_a_token_once(processes: TwoProcesses) -> None:
+    here, elsewhere = await processes.connection(), await processes.connection(processes.elsewhere)
+    processes.clock.at += HOUR
     credentials = await asyncio.gather(here.credentials(), elsewhere.credentials())
 
     assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in credentials]
-    assert ["refresh-token-1"] == desk.issuer.requests
+    assert ["refresh-token-1"] == processes.issuer.requests
 
 
 @requirement("connections-21")
-async def test_a_refresh_that_fails_for_a_minute_does_not_revoke_the_connection(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
-    desk.issuer.troubles = [UpstreamUnavailable("Away.") for _ in range(100)]
-    minute = desk.clock.at + 60
-    while desk.clock.at < minute:
+async def test_a_refresh_that_fails_for_a_minute_does_not_revoke_the_connection(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
+    processes.issuer.troubles = [UpstreamUnavailable("Away.") for _ in range(100)]
+    minute = processes.clock.at + 60
+    while processes.clock.at < minute:
         with pytest.raises(UpstreamUnavailable):
             await connection.credentials()
-        desk.clock.at += 0.5
-    between, request_count = await desk.status(), len(desk.issuer.requests)
-    desk.issuer.troubles.clear()
-    desk.clock.at += 1
+        processes.clock.at += 0.5
+    between, request_count = await processes.status(), len(processes.issuer.requests)
+    processes.issuer.troubles.clear()
+    processes.clock.at += 1
     secrets = await connection.credentials()
 
-    assert ("active", None) == between == await desk.status()
+    assert ("active", None) == between == await processes.status()
     assert "access-token-2" == secrets["token"]
     assert request_count <= 60
 
 
 @requirement("connections-21")
-async def test_a_valid_token_is_used_while_its_refresh_fails(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR - 30
-    desk.issuer.troubles = [UpstreamError("Failed.")]
+async def test_a_valid_token_is_used_while_its_refresh_fails(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR - 30
+    processes.issuer.troubles = [UpstreamError("Failed.")]
 
     assert "access-token-1" == (await connection.credentials())["token"]
 
 
 @requirement("connections-22")
-async def test_a_rejected_refresh_revokes_and_is_not_retried_immediately(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
-    desk.issuer.good = 5
+async def test_a_rejected_refresh_revokes_and_is_not_retried_immediately(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
+    processes.issuer.good = 5
     for _ in range(3):
         with pytest.raises(ConnectionRevoked):
             await connection.credentials()
 
-    assert ("revoked", "withdrawn") == await desk.status()
-    assert ["refresh-token-1"] == desk.issuer.requests
+    assert ("revoked", "withdrawn") == await processes.status()
+    assert ["refresh-token-1"] == processes.issuer.requests
 
 
 @requirement("connections-19")
-async def test_the_refresh_of_a_dead_process_is_taken_over(desk: Desk) -> None:
-    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
-    desk.clock.at += HOUR
-    desk.issuer.gate.clear()
+async def test_the_refresh_of_a_dead_process_is_taken_over(processes: TwoProcesses) -> None:
+    here, elsewhere = await processes.connection(), await processes.connection(processes.elsewhere)
+    processes.clock.at += HOUR
+    processes.issuer.gate.clear()
     dying = asyncio.create_task(here.credentials())
-    await desk.issuer.visited.wait()
-    desk.clock.at += LEASE_SECONDS + 1
-    desk.issuer.gate.set()
-    desk.issuer.troubles = [asyncio.CancelledError()]
+    await processes.issuer.visited.wait()
+    processes.clock.at += LEASE_SECONDS + 1
+    processes.issuer.gate.set()
+    processes.issuer.troubles = [asyncio.CancelledError()]
     secrets = await elsewhere.credentials()
     await asyncio.gather(dying, return_exceptions=True)
 
     assert secrets["token"].startswith("access")
-    assert "active" == (await desk.status())[0]
+    assert "active" == (await processes.status())[0]
 
 
 @requirement("connections-21")
@@ -237,23 +241,25 @@ async def test_the_refresh_of_a_dead_process_is_taken_over(desk: Desk) -> None:
     ("grace", "expected"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
 )
 async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_minute(
-    desk: Desk, grace: float, expected: tuple[str, str | None]
+    processes: TwoProcesses, grace: float, expected: tuple[str, str | None]
 ) -> None:
-    here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
-    desk.clock.at += HOUR
-    desk.issuer.grace, desk.issuer.lost = grace, [asyncio.CancelledError()]
+    here, elsewhere = await processes.connection(), await processes.connection(processes.elsewhere)
+    processes.clock.at += HOUR
+    processes.issuer.grace, processes.issuer.lost = grace, [asyncio.CancelledError()]
     await asyncio.gather(here.credentials(), return_exceptions=True)
     await asyncio.gather(elsewhere.credentials(), return_exceptions=True)
 
-    assert expected == await desk.status()
+    assert expected == await processes.status()
 
 
 @requirement("connections-20")
-async def test_an_unsaved_token_pair_is_retained_for_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
+async def test_an_unsaved_token_pair_is_retained_for_later(
+    processes: TwoProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
     error = StorageUnavailable("Away.")
-    real = desk.here.database.write
+    real = processes.here.database.write
     is_unavailable = [True]
 
     def write(work: Any, *about: Any) -> Any:
@@ -261,7 +267,7 @@ async def test_an_unsaved_token_pair_is_retained_for_later(desk: Desk, monkeypat
             return failing(error)
         return real(work, *about)
 
-    monkeypatch.setattr(desk.here.database, "write", write)
+    monkeypatch.setattr(processes.here.database, "write", write)
     with pytest.raises(StorageUnavailable):
         await connection.credentials()
     with pytest.raises(StorageUnavailable):
@@ -269,7 +275,7 @@ async def test_an_unsaved_token_pair_is_retained_for_later(desk: Desk, monkeypat
     is_unavailable.clear()
     secrets = await connection.credentials()
 
-    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.requests)
+    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], processes.issuer.requests)
 
 
 async def failing(error: BaseException) -> None:
@@ -277,15 +283,15 @@ async def failing(error: BaseException) -> None:
 
 
 @requirement("connections-22")
-async def test_credentials_replaced_during_a_refresh_are_retained(desk: Desk) -> None:
-    connection = await desk.connection()
-    desk.clock.at += HOUR
-    desk.issuer.gate.clear()
+async def test_credentials_replaced_during_a_refresh_are_retained(processes: TwoProcesses) -> None:
+    connection = await processes.connection()
+    processes.clock.at += HOUR
+    processes.issuer.gate.clear()
     renewing = asyncio.create_task(connection.credentials())
-    await desk.issuer.visited.wait()
-    await authorise(desk, {"token": "chosen-access-token", "refresh_token": "refresh-token-9"})
-    desk.issuer.gate.set()
+    await processes.issuer.visited.wait()
+    await authorise(processes, {"token": "chosen-access-token", "refresh_token": "refresh-token-9"})
+    processes.issuer.gate.set()
     await renewing
-    desk.clock.at += CACHE_SECONDS + 1
+    processes.clock.at += CACHE_SECONDS + 1
 
-    assert "chosen-access-token" == (await desk.connection()).stored["token"]
+    assert "chosen-access-token" == (await processes.connection()).stored["token"]

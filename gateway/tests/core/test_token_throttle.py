@@ -30,14 +30,14 @@ def throttle(clock: ManualClock) -> TokenThrottle:
     return TokenThrottle(clock)
 
 
-async def fail(throttle: TokenThrottle, times: int, address: str = HERE) -> None:
+async def send_wrong_tokens(throttle: TokenThrottle, times: int, address: str = HERE) -> None:
     for _ in range(times):
         await throttle.delay(address)
 
 
 async def test_a_burst_of_wrong_tokens_is_not_delayed(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
-    await fail(throttle, BURST)
+    await send_wrong_tokens(throttle, BURST)
 
     assert began == clock.at
 
@@ -45,22 +45,22 @@ async def test_a_burst_of_wrong_tokens_is_not_delayed(throttle: TokenThrottle, c
 @requirement("limits-2")
 async def test_responses_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
-    await fail(throttle, BURST + 2)
+    await send_wrong_tokens(throttle, BURST + 2)
 
     assert began + 2 * DELAY_SECONDS == clock.at
 
 
 async def test_the_burst_is_restored_over_time(throttle: TokenThrottle, clock: ManualClock) -> None:
-    await fail(throttle, BURST)
+    await send_wrong_tokens(throttle, BURST)
     clock.at += BURST / 2
     began = clock.at
-    await fail(throttle, BURST // 2)
+    await send_wrong_tokens(throttle, BURST // 2)
 
     assert began == clock.at
 
 
 async def test_each_address_is_throttled_separately(throttle: TokenThrottle, clock: ManualClock) -> None:
-    await fail(throttle, BURST)
+    await send_wrong_tokens(throttle, BURST)
     began = clock.at
     await throttle.delay(THERE)
 
@@ -75,30 +75,30 @@ async def outcomes(throttle: TokenThrottle, addresses: list[str]) -> Counter[str
 
 @requirement("limits-2")
 def test_excess_wrong_tokens_are_rejected_without_a_trace() -> None:
-    async def guess() -> list[Counter[str]]:
+    async def send_burst() -> list[Counter[str]]:
         throttle = TokenThrottle(LoopClock())
-        await fail(throttle, BURST)
+        await send_wrong_tokens(throttle, BURST)
         return [await outcomes(throttle, [HERE] * (MAX_DELAYED_PER_ADDRESS + 3)), await outcomes(throttle, [HERE])]
 
     expected = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
 
-    assert [expected, {"NoneType": 1}] == run_in_virtual_time(guess())
+    assert [expected, {"NoneType": 1}] == run_in_virtual_time(send_burst())
 
 
 @requirement("limits-3")
 def test_ten_thousand_wrong_tokens_delay_at_most_a_hundred_responses() -> None:
-    async def guess() -> Counter[str]:
+    async def send_burst() -> Counter[str]:
         throttle = TokenThrottle(LoopClock())
         return await outcomes(throttle, [f"198.51.100.{number % 100}" for number in range(10_000)])
 
     answered = 100 * BURST + MAX_DELAYED
 
-    assert {"NoneType": answered, "RateLimited": 10_000 - answered} == run_in_virtual_time(guess())
+    assert {"NoneType": answered, "RateLimited": 10_000 - answered} == run_in_virtual_time(send_burst())
 
 
 async def test_the_remedy_of_the_error_is_a_correct_token(throttle: TokenThrottle) -> None:
     throttle._delayed = MAX_DELAYED
-    await fail(throttle, BURST)
+    await send_wrong_tokens(throttle, BURST)
 
     with pytest.raises(RateLimited, match="The token is wrong") as raised:
         await throttle.delay(HERE)

@@ -77,77 +77,77 @@ def fail_once() -> Failure:
     return Failure(UpstreamRefused("No."))
 
 
-async def catch_error(stage: CoreFixture, name: str, operation: Any, **more: Any) -> GatewayError:
+async def catch_error(core: CoreFixture, name: str, operation: Any, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as error:
-        await stage.put(name, operation=operation, **more)
+        await core.put(name, operation=operation, **more)
     return error.value
 
 
-async def test_an_undone_step_is_not_reported_and_releases_the_key(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, fail_once()]
-    error = await catch_error(stage, "box", put_box)
-    await stage.put("crate", operation=put_box)
+async def test_an_undone_step_is_not_reported_and_releases_the_key(core: CoreFixture) -> None:
+    core.shelf.troubles += [None, fail_once()]
+    error = await catch_error(core, "box", put_box)
+    await core.put("crate", operation=put_box)
 
     assert ("upstream_refused", []) == (error.code, error.details)
-    assert ["no box", "crate", "lid"] == stage.shelf.things
+    assert ["no box", "crate", "lid"] == core.shelf.things
 
 
-async def test_no_step_is_undone_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, in_doubt("silent")]
-    unknown = await catch_error(stage, "box", put_box)
+async def test_no_step_is_undone_while_a_later_step_is_in_doubt(core: CoreFixture) -> None:
+    core.shelf.troubles += [None, in_doubt("silent")]
+    unknown = await catch_error(core, "box", put_box)
 
     assert [{"done": "put the thing", "id": "thing 1"}] == unknown.details
-    assert ["box"] == stage.shelf.things
+    assert ["box"] == core.shelf.things
 
 
-async def test_no_step_is_undone_if_the_search_for_a_later_step_fails(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, in_doubt("silent", done=True)]
-    stage.shelf.things.append(FOG)
-    await catch_error(stage, "box", put_box)
-    unseen = await catch_error(stage, "box", put_box)
-    stage.shelf.things.remove(FOG)
-    await stage.put("box", operation=put_box)
+async def test_no_step_is_undone_if_the_search_for_a_later_step_fails(core: CoreFixture) -> None:
+    core.shelf.troubles += [None, in_doubt("silent", done=True)]
+    core.shelf.things.append(FOG)
+    await catch_error(core, "box", put_box)
+    unseen = await catch_error(core, "box", put_box)
+    core.shelf.things.remove(FOG)
+    await core.put("box", operation=put_box)
 
     assert "upstream_error" == unseen.code
-    assert ["box", "lid"] == stage.shelf.things
+    assert ["box", "lid"] == core.shelf.things
 
 
-async def test_an_uncertain_undo_is_reported_and_repeated_by_the_retry(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles += [None, fail_once(), in_doubt("silent")]
-    error = await catch_error(stage, "box", put_box)
+async def test_an_uncertain_undo_is_reported_and_repeated_by_the_retry(core: CoreFixture, clock: ManualClock) -> None:
+    core.shelf.troubles += [None, fail_once(), in_doubt("silent")]
+    error = await catch_error(core, "box", put_box)
     clock.at += SETTLE_SECONDS
-    again = await catch_error(stage, "box", put_box)
-    await stage.put("crate", operation=put_box)
+    again = await catch_error(core, "box", put_box)
+    await core.put("crate", operation=put_box)
 
     assert ("upstream_refused", [{"done": "put the thing", "id": "thing 1"}]) == (error.code, error.details)
     assert ("upstream_refused", []) == (again.code, again.details)
-    assert ["no box", "crate", "lid"] == stage.shelf.things
+    assert ["no box", "crate", "lid"] == core.shelf.things
 
 
-async def test_a_repeated_error_retains_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_repeated_error_retains_its_own_remedy(core: CoreFixture, clock: ManualClock) -> None:
     unwashed = UpstreamRefused("No.")
     unwashed.remedy = "Wash it first."
-    stage.shelf.troubles += [None, Failure(unwashed), in_doubt("silent")]
-    await catch_error(stage, "box", put_box)
+    core.shelf.troubles += [None, Failure(unwashed), in_doubt("silent")]
+    await catch_error(core, "box", put_box)
     clock.at += SETTLE_SECONDS
-    again = await catch_error(stage, "box", put_box)
+    again = await catch_error(core, "box", put_box)
 
     assert ("upstream_refused", "Wash it first.") == (again.code, again.remedy)
 
 
-async def test_a_skipped_optional_step_is_not_sent_by_a_later_attempt(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles += [fail_once(), in_doubt("silent")]
-    await catch_error(stage, "cup", put_or_spare)
+async def test_a_skipped_optional_step_is_not_sent_by_a_later_attempt(core: CoreFixture, clock: ManualClock) -> None:
+    core.shelf.troubles += [fail_once(), in_doubt("silent")]
+    await catch_error(core, "cup", put_or_spare)
     clock.at += SETTLE_SECONDS
-    again = await stage.put("cup", operation=put_or_spare)
+    again = await core.put("cup", operation=put_or_spare)
 
     assert {"thing_id": "thing 1"} == data(again)
-    assert ["spare"] == stage.shelf.things
+    assert ["spare"] == core.shelf.things
 
 
-async def test_a_rejected_write_without_a_key_leaves_nothing(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, fail_once()]
-    error = await catch_error(stage, "box", put_box, key=None)
+async def test_a_rejected_write_without_a_key_leaves_nothing(core: CoreFixture) -> None:
+    core.shelf.troubles += [None, fail_once()]
+    error = await catch_error(core, "box", put_box, key=None)
 
     assert [] == error.details
-    assert ["no box"] == stage.shelf.things
+    assert ["no box"] == core.shelf.things

@@ -16,17 +16,17 @@ import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
 from sqlalchemy import Connection as Transaction
 
-from connector_gateway.core.connections.account import AccountIdentity
-from connector_gateway.core.connections.listeners import ConnectionListener
+from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.token_client import (
     QUEUE_SECONDS,
     TOKEN_TIMEOUT_SECONDS,
     GrantRejected,
     TokenEndpointClient,
 )
-from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
+from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
