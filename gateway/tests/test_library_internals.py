@@ -26,7 +26,7 @@ PARTS = [
         )
     ),
     *(
-        ("http/server/response_head_writer.py", RequestResponseCycle, name)
+        ("http/server/fast_response_writer.py", RequestResponseCycle, name)
         for name in (
             *("access_log", "chunked_encoding", "default_headers", "disconnected", "expected_content_length", "flow"),
             *("keep_alive", "message_event", "response_complete", "response_started", "waiting_for_100_continue"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audit import Audit
+from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
 from connector_gateway.core.access.rate_limit import KeyRateLimiter

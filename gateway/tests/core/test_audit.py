@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, delete, func, select, update
 
-from connector_gateway.core.access.audit import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
+from connector_gateway.core.access.audit_trail import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.audited_actions import Actor, act_as

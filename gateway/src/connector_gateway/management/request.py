@@ -11,7 +11,7 @@ from connector_gateway.kit.shapes import Position
 
 if TYPE_CHECKING:
     # The command line imports the declarations for its help, without the cost of importing all services.
-    from connector_gateway.core.access.audit import Audit
+    from connector_gateway.core.access.audit_trail import Audit
     from connector_gateway.core.access.keys import ApiKeys, Caller
     from connector_gateway.core.access.operators import Operator, Operators
     from connector_gateway.core.access.workspaces import Workspaces

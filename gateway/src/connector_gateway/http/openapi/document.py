@@ -10,7 +10,7 @@ from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
-from connector_gateway.http.openapi.response_headers import header_components, success_headers
+from connector_gateway.http.openapi.header_schemas import header_components, success_headers
 from connector_gateway.http.openapi.schemas import (
     Schema,
     SchemaRegistry,

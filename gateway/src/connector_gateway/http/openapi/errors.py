@@ -6,7 +6,7 @@ from itertools import groupby
 from connector_gateway.core.calls.envelope import DOCS
 from connector_gateway.core.calls.remedies import general_remedy, resolve_remedy
 from connector_gateway.core.error_details import public_details
-from connector_gateway.http.openapi.response_headers import error_headers
+from connector_gateway.http.openapi.header_schemas import error_headers
 from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
 from connector_gateway.kit.errors import (
     AdminRoleRequired,
