@@ -30,7 +30,7 @@ LONGEST = (
     "tests/hostile/test_patterns.py",
     "gateway/tests/connectors/notes/test_events.py",
     "gateway/tests/connectors/boards/test_faults.py",
-    "gateway/tests/core/test_idempotency.py",
+    "gateway/tests/core/writes/test_idempotency.py",
     "gateway/tests/connectors/tables/test_odd_answers.py",
     "gateway/tests/http/test_round_trips.py",
     "gateway/tests/browser/test_console.py",

@@ -163,7 +163,7 @@ class ObjectOwnership:
         try:
             return await self._database.write(take_over, about=row["owner"])
         except IntegrityError:
-            # Another process was quicker between the look and the insertion.
+            # Another process was quicker between the read and the insertion.
             return False
 
     async def assign(self, rows: Sequence[tuple[str, str]]) -> bool:
@@ -184,7 +184,7 @@ class ObjectOwnership:
         try:
             return await self._database.write(own)
         except IntegrityError:
-            # Another process was quicker between the look and the update.
+            # Another process was quicker between the read and the update.
             return False
 
     async def purge(self) -> int:

@@ -21,7 +21,7 @@ from connector_gateway.storage.sql.unavailable_database import (
 )
 
 BEGIN = "BEGIN IMMEDIATE"
-"""A SQLite transaction that reads first and writes later could not wait for its turn."""
+"""A SQLite transaction that reads first and writes later could not wait for the lock."""
 
 
 class Transactions:

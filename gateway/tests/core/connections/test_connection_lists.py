@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.core.connections.connection_setup import select_same_account
 from connector_gateway.storage.sql.database import Database
-from gateway.tests.core.test_connections import TwoConnectionStores, create_store, stores, vault
+from gateway.tests.core.connections.test_connections import TwoConnectionStores, create_store, stores, vault
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.query_plans import plans

@@ -13,7 +13,7 @@ from connector_gateway.core.writes.idempotency_claims import DELETE_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
-from gateway.tests.core.test_runs import Node
+from gateway.tests.core.history.test_runs import Node
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.query_plans import plans

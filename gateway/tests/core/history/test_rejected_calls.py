@@ -11,7 +11,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import RateLimited, RunNotFound, RunNotRecorded
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, new_run_id
 from connector_gateway.storage.sql.database import Database
-from gateway.tests.core.test_runs import DAY, Node
+from gateway.tests.core.history.test_runs import DAY, Node
 from harness.clocks import ManualClock
 from harness.core_fixture import list_things
 from harness.requirement import requirement
