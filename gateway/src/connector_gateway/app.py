@@ -142,8 +142,8 @@ class App:
         self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
-        self._accounts = self._new_accounts()
-        self.connection_setup = self._new_connecting()
+        self._accounts = self._new_account_lookup()
+        self.connection_setup = self._new_connection_setup()
         self._idle_refresher = IdleTokenRefresher(
             self.database,
             self._vault,
@@ -181,8 +181,8 @@ class App:
             event_types(self._connectors),
             quota=settings.quotas.webhooks,
         )
-        self.delivery_worker = self._new_deliverer()
-        self._processes = self._new_processes(process_id, monotonic, alone=single_instance)
+        self.delivery_worker = self._new_delivery_worker()
+        self._processes = self._new_process_heartbeats(process_id, monotonic, single_instance=single_instance)
         self._jobs = self._new_job_runner()
 
     def _new_tracing(self) -> "Tracing | None":
@@ -233,7 +233,7 @@ class App:
             quota=self.settings.quotas.connections,
         )
 
-    def _new_accounts(self) -> AccountLookup:
+    def _new_account_lookup(self) -> AccountLookup:
         return AccountLookup(
             upstreams=self.settings.sites,
             shared=self._shared,
@@ -243,7 +243,7 @@ class App:
             time=self.database.time,
         )
 
-    def _new_connecting(self) -> ConnectionSetup:
+    def _new_connection_setup(self) -> ConnectionSetup:
         return ConnectionSetup(
             database=self.database,
             connections=self.connections,
@@ -252,7 +252,7 @@ class App:
             accounts=self._accounts,
         )
 
-    def _new_consents(self) -> ConsentFlow:
+    def _new_consent_flow(self) -> ConsentFlow:
         return ConsentFlow(
             database=self.database,
             vault=self._vault,
@@ -311,7 +311,7 @@ class App:
             verification=verification,
         )
 
-    def _new_deliverer(self) -> DeliveryWorker:
+    def _new_delivery_worker(self) -> DeliveryWorker:
         return DeliveryWorker(
             positions=self._positions,
             webhooks=self.webhooks,
@@ -322,8 +322,8 @@ class App:
             clock=self.clock,
         )
 
-    def _new_processes(
-        self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool
+    def _new_process_heartbeats(
+        self, process_id: ProcessId, monotonic: Callable[[], float], *, single_instance: bool
     ) -> ProcessHeartbeats:
         return ProcessHeartbeats(
             self.database,
@@ -331,7 +331,7 @@ class App:
             self.clock,
             runs=self.runs,
             claims=self._claims,
-            single_instance=alone,
+            single_instance=single_instance,
             shutdown=self.shutdown,
             jobs=(
                 self.restores.count_epoch,
@@ -339,7 +339,7 @@ class App:
                 self._shared.evict_idle,
                 self.audit.commit,
             ),
-            monotonic=stopwatch,
+            monotonic=monotonic,
         )
 
     def _new_job_runner(self) -> JobRunner:
@@ -364,9 +364,12 @@ class App:
     def http(self, example_values: Values = RECORDED) -> AsgiApp:
         """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
         executor = self._new_call_executor()
-        watchers = self._watchers(executor)
+        poll_scheduler = self._new_poll_scheduler(executor)
         metrics = Metrics(
-            self.runs.unexpected, self.clients.rejections, self._shared, self._new_figures(executor, watchers)
+            self.runs.unexpected,
+            self.clients.rejections,
+            self._shared,
+            self._new_process_metrics(executor, poll_scheduler),
         )
         api_context = ApiContext(
             executor,
@@ -382,7 +385,7 @@ class App:
             api_context,
             self.management,
             self.hooks,
-            self._new_consents(),
+            self._new_consent_flow(),
             self.clock,
             metrics,
             self._new_checks(),
@@ -402,19 +405,19 @@ class App:
             self._peers,
             self.settings.admin_port,
         )
-        app = application(service, partial(self._lifespan, watchers, metrics))
+        app = application(service, partial(self._lifespan, poll_scheduler, metrics))
         return self._wrap(app)
 
-    def _wrap(self, served: AsgiApp) -> AsgiApp:
-        """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
+    def _wrap(self, app: AsgiApp) -> AsgiApp:
+        """Wrap *app* in middleware for tracing, the access log and forwarded client IPs."""
         if self._tracing is not None:
-            served = self._tracing.middleware(served)
+            app = self._tracing.middleware(app)
         if self.settings.access_log:
-            served = AccessLogMiddleware(served)
+            app = AccessLogMiddleware(app)
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
-        return ForwardedClient(served, proxies, header) if proxies else served
+        return ForwardedClient(app, proxies, header) if proxies else app
 
-    def _new_figures(self, executor: CallExecutor, watchers: PollScheduler) -> ProcessMetrics:
+    def _new_process_metrics(self, executor: CallExecutor, poll_scheduler: PollScheduler) -> ProcessMetrics:
         return ProcessMetrics(
             MetricSources(
                 usage=self._usage,
@@ -425,7 +428,7 @@ class App:
                 calls_in_progress=lambda: executor.active_calls,
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
-                    "gateway_polls": watchers.results,
+                    "gateway_polls": poll_scheduler.results,
                     "gateway_token_refreshes": self._token_refresher.results,
                     "gateway_webhook_attempts": self.delivery_worker.results,
                 },
@@ -454,7 +457,7 @@ class App:
         )
 
     @asynccontextmanager
-    async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
+    async def _lifespan(self, poll_scheduler: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process uses the database, and polls and deletes start
             # only after the first heartbeat.
@@ -470,13 +473,13 @@ class App:
             await stack.enter_async_context(self._jobs)
             await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_refresher.refresh_idle_tokens]))
             if self.settings.watch:
-                await stack.enter_async_context(watchers)
+                await stack.enter_async_context(poll_scheduler)
                 await stack.enter_async_context(self.delivery_worker)
             if self._peers is not None:
                 await stack.enter_async_context(self._peers.serve_peers(metrics))
             yield
 
-    def _watchers(self, executor: CallExecutor) -> PollScheduler:
+    def _new_poll_scheduler(self, executor: CallExecutor) -> PollScheduler:
         return PollScheduler(
             database=self.database,
             watches=self._watches,

@@ -143,7 +143,7 @@ async def test_the_pending_consents_of_a_link_are_limited(apps: list[App]) -> No
     token = await create_link(apps[0], await new_workspace(apps[0]))
 
     assert {"AuthorizationRedirect": 2, "too_many": 4} == await start_consents(
-        [app._new_consents() for app in apps], [token] * 3
+        [app._new_consent_flow() for app in apps], [token] * 3
     )
 
 
@@ -153,13 +153,13 @@ async def test_the_pending_consents_of_a_workspace_are_limited(apps: list[App]) 
     tokens = [await create_link(apps[0], workspace_id) for _ in range(3)]
 
     assert {"AuthorizationRedirect": 3, "too_many": 3} == await start_consents(
-        [app._new_consents() for app in apps], tokens
+        [app._new_consent_flow() for app in apps], tokens
     )
 
 
 @requirement("limits-9")
 async def test_pending_consents_expire(apps: list[App], clock: ManualClock) -> None:
-    consents, token = apps[0]._new_consents(), await create_link(apps[0], await new_workspace(apps[0]))
+    consents, token = apps[0]._new_consent_flow(), await create_link(apps[0], await new_workspace(apps[0]))
     await start_consents([consents], [token] * 2)
     clock.at += CONSENT_SECONDS
 

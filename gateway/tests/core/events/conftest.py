@@ -127,10 +127,10 @@ class Node:
 
     async def watch(self) -> PollScheduler:
         """Start this node's watchers."""
-        watchers = self.app._watchers(self.app._new_call_executor())
-        await watchers.__aenter__()
-        self.tasks.append(watchers)
-        return watchers
+        poll_scheduler = self.app._new_poll_scheduler(self.app._new_call_executor())
+        await poll_scheduler.__aenter__()
+        self.tasks.append(poll_scheduler)
+        return poll_scheduler
 
     async def see(self, connection_id: Any, *observations: Observation) -> None:
         """Add events to the feed."""
@@ -171,8 +171,8 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
         try:
             yield node
         finally:
-            for watchers in node.tasks:
-                await watchers.__aexit__()
+            for poll_scheduler in node.tasks:
+                await poll_scheduler.__aexit__()
 
 
 @pytest.fixture

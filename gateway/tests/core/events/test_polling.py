@@ -488,10 +488,10 @@ async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(push_
 
 async def test_a_stopped_process_records_when_it_stopped_listening(push_node: Node) -> None:
     connection = await push_node.connect()
-    watchers = await push_node.watch()
+    poll_scheduler = await push_node.watch()
     await wait_for_polls(push_node)
     push_node.clock.at += 100
-    await watchers.__aexit__()
+    await poll_scheduler.__aexit__()
     push_node.tasks.clear()
 
     assert push_node.clock.at == (await watch_row(push_node, connection)).behind_since
@@ -499,9 +499,9 @@ async def test_a_stopped_process_records_when_it_stopped_listening(push_node: No
 
 async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
     connection = await node.connect()
-    watchers = node.app._watchers(node.app._new_call_executor())
-    watchers.clock = ManualClock(node.clock.at + 3600)
-    node.tasks.append(await watchers.__aenter__())
+    poll_scheduler = node.app._new_poll_scheduler(node.app._new_call_executor())
+    poll_scheduler.clock = ManualClock(node.clock.at + 3600)
+    node.tasks.append(await poll_scheduler.__aenter__())
     await wait_for_polls(node)
 
     assert node.clock.at == (await watch_row(node, connection)).behind_since
@@ -510,11 +510,11 @@ async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
 
 async def test_a_process_stops_cleanly_while_storage_is_unavailable(node: Node) -> None:
     connection = await node.connect()
-    watchers = await node.watch()
+    poll_scheduler = await node.watch()
     await wait_for_polls(node)
     before = await watch_row(node, connection)
     with read_only(node.app.database):
-        await watchers.__aexit__()
+        await poll_scheduler.__aexit__()
     node.tasks.clear()
 
     assert before == await watch_row(node, connection)

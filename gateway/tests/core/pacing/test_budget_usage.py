@@ -58,7 +58,7 @@ def test_sent_requests_are_reported_with_the_remaining_budget() -> None:
 
     use, left = run_in_virtual_time(scenario())
 
-    assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
+    assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.scope_key, use.connection_id)
     assert (2, 1, 0) == (use.limit, left, use.waiting)
     assert 1 == sum(slot.sent for slot in use.history)
 
@@ -125,7 +125,7 @@ def test_each_budget_of_a_request_is_recorded_and_queued_ones_come_first() -> No
         await street.send(Charge("each", scope_key="a place"), account="first")
         callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
         await asyncio.sleep(0.1)
-        seen = [(use.budget, use.whose) for use in street.usage.list()]
+        seen = [(use.budget, use.scope_key) for use in street.usage.list()]
         await asyncio.gather(*callers)
         return seen
 
@@ -145,7 +145,7 @@ def test_usage_is_restricted_to_the_requested_connections() -> None:
         street = RecordedPacer()
         await street.send(account="first")
         await street.send(account="second")
-        return [use.whose for use in street.usage.list({"of second"})]
+        return [use.scope_key for use in street.usage.list({"of second"})]
 
     assert ["second"] == run_in_virtual_time(scenario())
 
@@ -180,5 +180,5 @@ def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: M
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
 
 
-def _charge(whose: str) -> ResolvedCharge:
-    return ResolvedCharge(f"upstream:notes:all:{whose}", Budget(10, 1))
+def _charge(scope_key: str) -> ResolvedCharge:
+    return ResolvedCharge(f"upstream:notes:all:{scope_key}", Budget(10, 1))

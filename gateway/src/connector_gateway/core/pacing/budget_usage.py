@@ -79,7 +79,7 @@ class BudgetUsage:
 
     connector: str
     budget: str
-    whose: str
+    scope_key: str
     """The account, app or other scope to which it applies, as named in the shared counters."""
 
     connection_id: str
@@ -96,7 +96,7 @@ def _sort_key(use: BudgetUsage) -> tuple[object, ...]:
     waited = max(slot.waiting for slot in use.history)
     allowed = use.limit * max(1.0, MAX_BUCKETS * BUCKET_SECONDS / use.per_seconds)
     sent = sum(slot.sent for slot in use.history)
-    return -use.waiting, -waited, -sent / allowed, use.connector, use.budget, use.whose
+    return -use.waiting, -waited, -sent / allowed, use.connector, use.budget, use.scope_key
 
 
 @dataclass(slots=True)
@@ -185,11 +185,11 @@ class UsageTracker:
         return (await self._shared.peek(use.charge)).remaining
 
     def _to_usage(self, meter: BudgetMeter) -> BudgetUsage:
-        _, connector, budget, whose = meter.charge.name.split(":", 3)
+        _, connector, budget, scope_key = meter.charge.name.split(":", 3)
         return BudgetUsage(
             connector=connector,
             budget=budget,
-            whose=whose,
+            scope_key=scope_key,
             connection_id=meter.connection_id,
             limit=meter.charge.budget.limit,
             per_seconds=meter.charge.budget.per_seconds,

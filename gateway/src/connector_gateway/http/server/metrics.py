@@ -255,13 +255,13 @@ class Metrics(Collector):
         unexpected: UnexpectedResponses,
         rejections: Mapping[str, int],
         shared: SharedState,
-        figures: ProcessMetrics,
+        process_metrics: ProcessMetrics,
     ) -> None:
         self._unexpected = unexpected
         self._shared = shared
         self._rejections = rejections
         self._operations: dict[tuple[str, str], OperationMetrics] = {}
-        self._figures = figures
+        self._process_metrics = process_metrics
         self._registry = CollectorRegistry()
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -272,7 +272,7 @@ class Metrics(Collector):
 
     async def exposition(self) -> bytes:
         """Return all metrics in the Prometheus text format, after reading the backlog from the database."""
-        await self._figures.refresh()
+        await self._process_metrics.refresh()
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -309,7 +309,7 @@ class Metrics(Collector):
             [([reason], count) for reason, count in self._rejections.items()],
         )
         yield from self._shared_store()
-        yield from self._figures.collect()
+        yield from self._process_metrics.collect()
 
     def _shared_store(self) -> Iterator[Metric]:
         yield Gauge(
