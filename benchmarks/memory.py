@@ -17,8 +17,8 @@ from sqlalchemy import Table, insert
 
 from benchmarks.processes import Server
 from connector_gateway.app import App
-from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, PollContext
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Connector

@@ -30,28 +30,22 @@ OLD = frozenset(
         "_is_always_shown",
         "_is_beyond",
         "_is_shown_once",
-        "_refused",
         "asked",
         "beyond",
         "count_fitting",
         "given",
         "held",
-        "kept",
         "nobody",
-        "refusals",
         "refused",
         "room",
         "rooms",
-        "shown",
         "shown_as_text",
         "shown_inline",
         "siblings",
-        "sought",
         "sow",
         "tell_clock",
         "tell_coverage",
         "told",
-        "told_code",
         "wanted",
     )
 )
@@ -60,7 +54,7 @@ OLD = frozenset(
 ALLOWED = STORED | OLD
 
 PUBLISHED = re.compile(
-    r"(models|settings|control|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/deliveries\.py$"
+    r"(models|settings|control|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/inbound_hooks\.py$"
 )
 """Modules whose docstrings are published as descriptions, in the words of the documents."""
 

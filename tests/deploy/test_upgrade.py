@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, func, make_url, select, text
 
-from connector_gateway.storage import schema, tables
+from connector_gateway.storage import migration_runner, tables
 from deploy.deployment import Deployment
 from deploy.processes import Gateway
 from harness.gateway_server import FAST, OPERATOR, settings_for
@@ -83,7 +83,7 @@ def test_old_and_new_release_run_together_without_lost_or_repeated_writes(deploy
     engine.dispose()
 
     assert {200} == {*by_old, *by_new}
-    assert schema.newest_version() == version
+    assert migration_runner.newest_version() == version
     assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
     assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in requests)
     assert len(by_old) + len(by_new) + 4 == stored_runs
@@ -109,7 +109,7 @@ def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment
     assert 1 == len(created)
 
 
-@pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
+@pytest.mark.skipif(NEWEST_BEFORE == migration_runner.newest_version(), reason="the release before has the same schema")
 def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()
@@ -118,4 +118,7 @@ def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Depl
     status, output = old.start_in_vain()
 
     assert (0, 3) == (ended, status)
-    assert f"The database was brought to schema {schema.newest_version()} by a newer version of this service" in output
+    assert (
+        f"The database was brought to schema {migration_runner.newest_version()} by a newer version of this service"
+        in output
+    )

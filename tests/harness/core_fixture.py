@@ -12,8 +12,8 @@ from connector_gateway.app import App
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, InDoubtReason, OutcomeUnknown, UpstreamRefused
@@ -272,7 +272,7 @@ class CoreFixture:
         self.app = app
         self.shelf = shelf
         self.clock = app.clock
-        self.gateway = app._gateway()
+        self.gateway = app._new_call_executor()
 
     async def prepare(self) -> None:
         """Make what a call needs."""
@@ -300,7 +300,9 @@ class CoreFixture:
         """Put a thing on the shelf as a caller would."""
         body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
         arguments = Arguments(
-            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.parse_header(header.encode())
+            path={},
+            body=Body(to_json(body)),
+            key=None if header is None else NormalizedKey.parse_header(header.encode()),
         )
         return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
 

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.all_connectors import UNHURRIED
 from harness.file_server import scripted_response, serve_files

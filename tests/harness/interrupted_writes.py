@@ -9,9 +9,9 @@ from sqlalchemy import insert
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.writes.claims import Claim, ClaimName
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName
 from connector_gateway.core.writes.journal import JournalEntry, encryption_context
-from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.core.writes.ownership import INSERT_ROW
 from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
@@ -49,7 +49,7 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
 ) -> None:
     """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
     app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
-    name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, KeyText.parse(key))
+    name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, NormalizedKey.parse(key))
     claim = Claim(name, RunId("run_of_the_dead"), 1, RequestDigests("", ""))
     rows = []
     for entry in entries:

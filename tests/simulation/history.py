@@ -19,11 +19,11 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.storage.sql.backup_restore_witnesses import FileWitness
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
@@ -369,7 +369,7 @@ class SimulationRun:
         path = self.history.storage.path
         FileWitness(path).remove()
         async with Database(f"sqlite:///{path}", clock=steady_time) as database:
-            await RestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+            await BackupRestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
 
     @staticmethod
     def _backup(path: Path) -> Path:

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.cli.serve.server import server
 from connector_gateway.cli.serve.worker import RETIRE, SupervisorChannel
-from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
 from harness.wait import until

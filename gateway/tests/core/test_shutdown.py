@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from connector_gateway.core.calls.shutdown import Shutdown
-from connector_gateway.core.pacing.scheduler import BackgroundPacer, ConnectionPacer
+from connector_gateway.core.pacing.request_pacer import BackgroundPacer, ConnectionPacer
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline

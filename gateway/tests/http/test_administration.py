@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement

@@ -16,7 +16,7 @@ from connector_gateway.http.server.connection_limits import (
     ConnectionLimits,
     client_network,
 )
-from connector_gateway.http.server.protocol import (
+from connector_gateway.http.server.http11_protocol import (
     BODY_SECONDS,
     HEAD_SECONDS,
     LINGER_SECONDS,
@@ -244,7 +244,7 @@ def test_what_the_protocol_refuses_is_counted_and_logged_without_its_content(
         speaker.say(text)
         _, body = speaker.answer()
 
-    expected = {"event": "refused by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
+    expected = {"event": "rejected by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
     assert 1 == rejection_count(gateway, reason) - before
     assert [{**expected, "run_id": body["run_id"]}] == logged
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
@@ -31,7 +31,7 @@ EARLY_ERRORS = {
         for connector in CONNECTORS.values()
         for operation in connector.operations
     },
-    **{route.name: route.refusals for route in MANAGEMENT},
+    **{route.name: route.possible_errors for route in MANAGEMENT},
 }
 EVERY_RESPONSE = {"X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "RateLimit", "RateLimit-Policy"}
 RETRIED = {"409", "429", "502", "503", "504"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable
 
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.gateway_server import OPERATOR, Gateway, Reply
 from harness.requirement import requirement

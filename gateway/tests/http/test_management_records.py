@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.http.openapi import openapi
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
@@ -102,7 +102,7 @@ def test_a_request_of_a_run_has_the_documented_fields(gateway: Gateway) -> None:
 def test_every_route_documents_what_it_answers_and_every_error(route: ManagementRoute) -> None:
     codes = {code for status, answer in answers(route).items() if status != "200" for code in examples(answer)}
 
-    assert {error.code for error in route.refusals} == codes
+    assert {error.code for error in route.possible_errors} == codes
     assert "object" == data_of(route)["type"]
 
 

@@ -81,7 +81,7 @@ def test_after_a_minute_calls_are_rejected_and_the_service_is_not_ready(
     own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.stop()
-    monkeypatch.setattr("connector_gateway.storage.shared.degraded_mode.MAX_DEGRADED_SECONDS", 0.0)
+    monkeypatch.setattr("connector_gateway.storage.shared.unavailable_store.MAX_DEGRADED_SECONDS", 0.0)
     reply, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
 
     assert (503, "shared_store_unavailable") == (reply.status, reply.code)

@@ -19,7 +19,7 @@ from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
 from connector_gateway.cli.target import Target, data_folder, resolve_target
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.kit.field_descriptions import Field, describe_field
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -150,9 +150,9 @@ def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
     return headers
 
 
-def _parse_key(text: str) -> KeyText:
+def _parse_key(text: str) -> NormalizedKey:
     """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
-    key = KeyText.parse(text)
+    key = NormalizedKey.parse(text)
     if key.violation:
         raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.violation}.")
     return key

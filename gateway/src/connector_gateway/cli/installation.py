@@ -22,7 +22,7 @@ from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
 from connector_gateway.cli.settings_loader import load_settings
 from connector_gateway.cli.target import local_settings
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase

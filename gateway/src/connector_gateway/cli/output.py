@@ -11,7 +11,7 @@ from rich.text import Text
 
 from connector_gateway.cli.tables import Row, block_lines, cell, column_names, format_timestamps, inline, rows_lines
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
-from connector_gateway.core.calls.error_details import LOCATION_FIELDS
+from connector_gateway.core.error_details import LOCATION_FIELDS
 
 MAX_ALLOWED = 12
 """The maximum number of allowed values that an error lists."""

@@ -43,7 +43,7 @@ from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 AT = 1_790_000_000.0
-RETRIED_SECONDS = events.deliveries.REDELIVERY_SECONDS
+RETRIED_SECONDS = events.inbound_hooks.REDELIVERY_SECONDS
 MINUTE = 60.0
 HOUR = 3600.0
 
@@ -71,7 +71,7 @@ class WatchedConnection:
         app, run = self.gateway.app, Run("watch")
         connection = (await app.connections.get_many([self.connection_id]))[self.connection_id]
         prepared = PollSession(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
-        with app._gateway().poll_client(run, connection) as prepared.upstream:
+        with app._new_call_executor().poll_client(run, connection) as prepared.upstream:
             return prepared
 
     @property
@@ -222,7 +222,7 @@ def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: 
     ts = say(gateway, channel_id, "delivered")
     event = {"type": "message", "channel": channel_id, "user": PERSON, "text": "delivered", "ts": ts, "team": "T0X"}
     state = watch.state
-    gateway.run(gateway.app._feed.add({watch.connection_id: events.deliveries.read(event, {}, state) or []}))
+    gateway.run(gateway.app._feed.add({watch.connection_id: events.inbound_hooks.read(event, {}, state) or []}))
     say(gateway, channel_id, "missed")
     watch.poll(behind_since=watch.began)
 
@@ -583,4 +583,4 @@ def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: H
     body = json.dumps(envelope).encode()
     headers = {name.lower(): value for name, value in signed(body, AT).items()}
 
-    assert receipt == events.deliveries.receive(HookRequest(headers, body, AT), [SIGNING_SECRET])
+    assert receipt == events.inbound_hooks.receive(HookRequest(headers, body, AT), [SIGNING_SECRET])

@@ -210,7 +210,7 @@ def test_an_emoji_loses_the_colons_around_it(value: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.evidence.has_marker(message(metadata=metadata), "mark", "m1")
+    assert expected == mapping.in_doubt_matching.has_marker(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.evidence.has_text(message(text=stored), text)
+    assert expected == mapping.in_doubt_matching.has_text(message(text=stored), text)

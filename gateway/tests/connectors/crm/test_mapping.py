@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.crm import casts, mapping
+from connector_gateway.connectors.crm import mapping, value_casts
 from connector_gateway.connectors.crm.client import throttle_delay
 from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Owner, Record
@@ -71,7 +71,7 @@ OWNER = described("enumeration", fieldType="select", options=[], externalOptions
     ],
 )
 def test_a_value_becomes_the_text_of_its_type(definition: Definition, value: Any, text: str) -> None:
-    assert casts.cast(definition, value) == text
+    assert value_casts.cast(definition, value) == text
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_value_becomes_the_text_of_its_type(definition: Definition, value: Any
 )
 def test_a_lossy_value_is_rejected(definition: Definition, value: Any) -> None:
     with pytest.raises(LossyCast) as error:
-        casts.cast(definition, value)
+        value_casts.cast(definition, value)
 
     assert "p" == error.value.details[0]["property"]
 
@@ -109,7 +109,7 @@ def test_a_lossy_value_is_rejected(definition: Definition, value: Any) -> None:
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
 def test_an_unknown_option_is_rejected_with_the_allowed_options(definition: Definition, value: Any) -> None:
     with pytest.raises(OptionMissing) as error:
-        casts.cast(definition, value)
+        value_casts.cast(definition, value)
 
     assert ["a", "b"] == error.value.details[0]["allowed"]
 
@@ -128,7 +128,7 @@ def test_an_unknown_option_is_rejected_with_the_allowed_options(definition: Defi
     ],
 )
 def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, current: str | None) -> None:
-    assert casts.equal_values(definition, sent, current)
+    assert value_casts.equal_values(definition, sent, current)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str
     ],
 )
 def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, current: str | None) -> None:
-    assert not casts.equal_values(definition, sent, current)
+    assert not value_casts.equal_values(definition, sent, current)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_texts_that_mean_something_else_are_not(definition: Definition, sent: st
     ],
 )
 def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, expected: str) -> None:
-    assert casts.filter_value(definition, value) == expected
+    assert value_casts.filter_value(definition, value) == expected
 
 
 def test_every_computed_property_is_named() -> None:

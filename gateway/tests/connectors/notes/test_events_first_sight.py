@@ -185,7 +185,7 @@ def test_unshared_database_is_not_polled_until_shared_again(tmp_path: Path) -> N
 
 @requirement("notes-74", "notes-85")
 def test_large_data_source_is_read_over_several_polls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.sources, "MAX_NEW_PAGES", 2)
+    monkeypatch.setattr(events.data_source_polls, "MAX_NEW_PAGES", 2)
     with start_event_feed(tmp_path, "Everything") as feed:
         newest, *_, oldest = (page.id for page in feed.rows("Everything"))
         first_count = count_row_snapshots(feed, "Everything")

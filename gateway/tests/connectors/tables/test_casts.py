@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import casts
+from connector_gateway.connectors.tables import value_casts
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
@@ -33,12 +33,12 @@ def described(kind: str) -> Field:
 
 
 def test_every_writable_type_has_a_cast() -> None:
-    assert STRICT.keys() == casts.to_vendor.CASTS.keys()
+    assert STRICT.keys() == value_casts.to_vendor.CASTS.keys()
 
 
-@pytest.mark.parametrize("kind", casts.to_vendor.CASTS)
+@pytest.mark.parametrize("kind", value_casts.to_vendor.CASTS)
 def test_null_clears_a_field_of_any_type(kind: str) -> None:
-    assert casts.to_vendor.cast(described(kind), None, creates=False) is None
+    assert value_casts.to_vendor.cast(described(kind), None, creates=False) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
     ],
 )
 def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
-    cast = casts.to_vendor.cast(described(kind), value, creates=True)
+    cast = value_casts.to_vendor.cast(described(kind), value, creates=True)
 
     assert (type(expected), expected) == (type(cast), cast)
 
@@ -161,7 +161,7 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
 )
 def test_a_lossy_value_is_rejected(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as error:
-        casts.to_vendor.cast(described(kind), value, creates=True)
+        value_casts.to_vendor.cast(described(kind), value, creates=True)
 
     assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == error.value.details
 
@@ -178,7 +178,7 @@ def test_a_lossy_value_is_rejected(kind: str, value: Any) -> None:
 )
 def test_the_reason_of_a_rejected_value_contains_no_python_terms(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as error:
-        casts.to_vendor.cast(described(kind), value, creates=True)
+        value_casts.to_vendor.cast(described(kind), value, creates=True)
 
     assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", error.value.message)
 
@@ -187,15 +187,15 @@ def test_the_reason_of_a_rejected_value_contains_no_python_terms(kind: str, valu
     "value", [[{"id": "att1"}], [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1}]]
 )
 def test_an_update_preserves_attachments_by_their_id(value: Any) -> None:
-    assert [{"id": "att1"}] == casts.to_vendor.cast(described("multipleAttachments"), value, creates=False)
+    assert [{"id": "att1"}] == value_casts.to_vendor.cast(described("multipleAttachments"), value, creates=False)
 
 
 def test_digits_are_counted_as_the_field_shows_them() -> None:
     whole = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
 
-    assert 61 == casts.to_vendor.cast(whole, 61, creates=True)
+    assert 61 == value_casts.to_vendor.cast(whole, 61, creates=True)
     with pytest.raises(LossyCast):
-        casts.to_vendor.cast(whole, "61.5", creates=True)
+        value_casts.to_vendor.cast(whole, "61.5", creates=True)
 
 
 # Options
@@ -215,7 +215,7 @@ def test_digits_are_counted_as_the_field_shows_them() -> None:
     ],
 )
 def test_options_are_compared_by_every_character(kind: str, written: Any, missing: list[str]) -> None:
-    assert missing == casts.options.missing_options(described(kind), written)
+    assert missing == value_casts.options.missing_options(described(kind), written)
 
 
 # Showing
@@ -259,7 +259,7 @@ def test_values_are_reported_as_they_were_sent(value: Any, visible: Any) -> None
     ],
 )
 def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, current: Any) -> None:
-    assert casts.comparison.equals_written(kind, written, current)
+    assert value_casts.comparison.equals_written(kind, written, current)
 
 
 @pytest.mark.parametrize(
@@ -281,4 +281,4 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
     ],
 )
 def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, current: Any) -> None:
-    assert not casts.comparison.equals_written(kind, written, current)
+    assert not value_casts.comparison.equals_written(kind, written, current)

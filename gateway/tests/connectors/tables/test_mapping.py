@@ -72,14 +72,14 @@ def test_a_record_that_holds_more_than_was_written_is_another() -> None:
     full, bare = stored_record("rec1", fldName="A", fldStage="Open"), stored_record("rec2", fldName="A")
     intent = create_intent({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
-    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
+    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.in_doubt_matching.matching_records(TABLE, intent, [full, bare]))
 
 
 def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
     table = leads({"id": "fldNo", "name": "No.", "type": "autoNumber"})
     cells = {"fldName": "A", "fldNo": 7, "fldHidden": "x"}
 
-    assert mapping.evidence.is_record(table, cells, {"fldName": "A"}, {})
+    assert mapping.in_doubt_matching.is_record(table, cells, {"fldName": "A"}, {})
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
 ) -> None:
     filled = mapping.batches.unwritten_values(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
-    assert expected == mapping.evidence.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
+    assert expected == mapping.in_doubt_matching.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     younger, older = stored_record("rec1", fldName="A"), stored_record("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    matches = mapping.evidence.matching_records(
+    matches = mapping.in_doubt_matching.matching_records(
         TABLE, create_intent({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
@@ -106,13 +106,15 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.matching_records(TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")])
+    assert [] == mapping.in_doubt_matching.matching_records(
+        TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")]
+    )
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.comparison_keys(create_intent(first, second, {"fldName": "A"}))
+    contents = mapping.in_doubt_matching.comparison_keys(create_intent(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
@@ -123,14 +125,14 @@ def test_a_record_that_names_another_creator_is_not_ours(author: Any, *, expecte
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
     record = stored_record("rec1", **({"fldBy": author} if author else {}))
 
-    assert expected == mapping.evidence.may_be_by(table, record, "usrMe")
+    assert expected == mapping.in_doubt_matching.may_be_by(table, record, "usrMe")
 
 
 def test_an_author_in_an_unknown_shape_is_no_author() -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
 
     with pytest.raises(UpstreamUnexpected):
-        mapping.evidence.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
+        mapping.in_doubt_matching.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
 
 
 def test_links_of_a_draft_are_grouped_by_field_and_table() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables.casts.to_vendor import CASTS
+from connector_gateway.connectors.tables.value_casts.to_vendor import CASTS
 from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement

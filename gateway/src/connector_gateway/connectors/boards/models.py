@@ -158,7 +158,7 @@ class AttachChecklist(Params):
     """Texts of the items, in order. An empty list creates a checklist without items."""
 
     skip_if_present: bool = True
-    """When true and a checklist of that name exists, nothing is done."""
+    """If true and a checklist of that name exists, nothing is done."""
 
 
 class Checklist(Result):

@@ -11,12 +11,12 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read

@@ -15,10 +15,10 @@ from sqlalchemy import delete, select, update
 from connector_gateway.core.connections import Connection, ConnectionStore
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
-from connector_gateway.core.history.filters import OBSERVE
+from connector_gateway.core.history.run_filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
-from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
+from connector_gateway.core.process_heartbeats import ProcessHeartbeats
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
 from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, EventSource, Observation, Snapshot, State
@@ -40,7 +40,7 @@ It is polled immediately when it is changed, or when a call succeeds.
 """
 
 MAX_BACKOFF_SECONDS = 60.0
-"""The maximum delay before a failed poll is retried, unless the vendor asks for more.
+"""The maximum delay before a failed poll is retried, unless the vendor demands more.
 
 This is hardly more frequent than regular polls. A longer delay would continue well after a short outage.
 """
@@ -185,7 +185,7 @@ class PollScheduler:
     feed: Feed
     connections: ConnectionStore
     runs: RunStore
-    processes: ProcessRegistry
+    processes: ProcessHeartbeats
     upstreams: Mapping[str, UpstreamConfig]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock

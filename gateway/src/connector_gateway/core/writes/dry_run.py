@@ -58,7 +58,7 @@ class CacheOverlay:
 
 
 class DryRun:
-    """One write, carried out as far as possible without changing anything."""
+    """One write, carried out without sending anything that changes data."""
 
     def __init__(self, work: PreparedOperation, owners: ObjectOwnership) -> None:
         self._work = work

@@ -4,7 +4,7 @@ Objects belong to vendor accounts. An owner row names the object by the vendor's
 connections and workspaces that lead to one account share the row, even if the account is unknown.
 
 A row is inserted with the intent to create an object, and gets the object's identifier once that is known. Rows with
-equal content are twins: their objects cannot be told apart.
+equal content are twins: their objects cannot be distinguished.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
-from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.background_jobs import PURGE_STEP
+from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
 from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.bulk_insert import Put, put_all
+from connector_gateway.storage.sql.compiled_statements import Put, put_all
 from connector_gateway.storage.sql.database import Database
 
 RETENTION_SECONDS = 2 * WINDOW_SECONDS
@@ -163,7 +163,7 @@ class ObjectOwnership:
         try:
             return await self._database.write(take_over, about=row["owner"])
         except IntegrityError:
-            # Another process was quicker between the look and the insertion.
+            # Another process was quicker between the read and the insertion.
             return False
 
     async def assign(self, rows: Sequence[tuple[str, str]]) -> bool:
@@ -184,7 +184,7 @@ class ObjectOwnership:
         try:
             return await self._database.write(own)
         except IntegrityError:
-            # Another process was quicker between the look and the update.
+            # Another process was quicker between the read and the update.
             return False
 
     async def purge(self) -> int:

@@ -4,8 +4,8 @@ from pydantic_core import to_json
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.access.audit_trail import Audit
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.events.hook_verification import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.bodies import read_raw

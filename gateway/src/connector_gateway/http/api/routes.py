@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.access.keys import ApiKeys, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.token_throttle import TokenThrottle
+from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
-from connector_gateway.core.calls.gateway import Gateway
-from connector_gateway.core.calls.shutdown import Shutdown
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response
 from connector_gateway.http.server.connection_limits import client_network
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 class ApiContext:
     """The components that every endpoint uses: gateway, keys, limits, metrics and the throttle of wrong tokens."""
 
-    gateway: Gateway
+    executor: CallExecutor
     keys: ApiKeys
     limits: KeyRateLimiter
     metrics: Metrics
@@ -86,7 +86,9 @@ class OperationEndpoint:
             arguments = Arguments(path=scope["path_params"], query=parse_query(scope))
             body = None if operation.method == "GET" else partial(self._body, context, arguments)
             response = success_response(
-                await edge.gateway.call(context.run, caller, self._connector.name, operation, arguments, read_body=body)
+                await edge.executor.call(
+                    context.run, caller, self._connector.name, operation, arguments, read_body=body
+                )
             )
         except GatewayError as error:
             response = error_response(context.run, self._connector, error)
@@ -106,7 +108,7 @@ class OperationEndpoint:
         The key is read here so that the run records the error if its header is repeated.
         """
         value = context.raw_header(b"idempotency-key")
-        arguments.key = None if value is None else KeyText.parse_header(value)
+        arguments.key = None if value is None else NormalizedKey.parse_header(value)
         return await read_body(context, self._edge.max_body_bytes)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from connector_gateway.http.console.forms import leaf_fields
 from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.management.declaration import Command, ManagementRoute
+from connector_gateway.management.route_declaration import Command, ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
 COMMANDS: Mapping[str, Sequence[Command]] = {

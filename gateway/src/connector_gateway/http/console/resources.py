@@ -17,7 +17,7 @@ from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParam
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.connections import test_connection
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.management.runs import RESOURCE as RUNS
 

@@ -22,6 +22,7 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.count_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
@@ -30,7 +31,6 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import SendDelay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
@@ -147,7 +147,7 @@ class ValkeyLease:
         if not self.ended and self._clock.now() >= self._until:
             raise UpstreamConflict(
                 "The lock on the object has expired; nothing more was sent.",
-                private=f"the lease {self._name} was not renewed in time",
+                private=f"the lease {self._name} was not extended in time",
                 retry_after=LEASE_SECONDS,
             )
 

@@ -22,15 +22,19 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import MonotonicClock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.schema import migrate
-from connector_gateway.storage.sql.availability import drop_read_only_connection, storage_unavailable, to_storage_error
-from connector_gateway.storage.sql.bulk_insert import Put
+from connector_gateway.storage.migration_runner import migrate
+from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.engines import WRITERS, Now, build_engine, database_clock, database_file
 from connector_gateway.storage.sql.group_commit import GroupCommitter
-from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Work, Writer
+from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Work, Writer
 from connector_gateway.storage.sql.sqlite_checkpoints import WalCheckpointer
 from connector_gateway.storage.sql.sqlite_files import check_file, make_private
 from connector_gateway.storage.sql.transactions import Transactions
+from connector_gateway.storage.sql.unavailable_database import (
+    drop_read_only_connection,
+    storage_unavailable,
+    to_storage_error,
+)
 
 log = structlog.get_logger()
 

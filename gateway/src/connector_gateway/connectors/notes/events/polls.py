@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.events.source_state import (
+from connector_gateway.connectors.notes.events.data_source_polls import SourcePoller
+from connector_gateway.connectors.notes.events.data_source_state import (
     OVERLAP_SECONDS,
     SOURCES,
     NotesWatch,
@@ -14,7 +15,6 @@ from connector_gateway.connectors.notes.events.source_state import (
     initial_state,
     minute_of,
 )
-from connector_gateway.connectors.notes.events.sources import SourcePoller
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 

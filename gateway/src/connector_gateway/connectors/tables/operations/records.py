@@ -34,7 +34,7 @@ async def _find_change(ctx: TablesCall, intent: StepInput, _: SentStep) -> Seque
     table = await known_table(ctx, intent)
     with suppress(RecordNotFound):
         row = await ctx.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
-        if mapping.evidence.has_values(table, row.fields, intent["values"]):
+        if mapping.in_doubt_matching.has_values(table, row.fields, intent["values"]):
             return [Match({"id": row.id, "updated_at": ctx.clock.now()})]
     return []
 

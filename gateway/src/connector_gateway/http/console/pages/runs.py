@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from connector_gateway.core.calls.outcome_text import explain_run
-from connector_gateway.core.writes.key_outcomes import describe_outcome
+from connector_gateway.core.run_explanations import explain_run
+from connector_gateway.core.writes.idempotency_texts import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
