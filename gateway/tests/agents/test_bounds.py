@@ -448,7 +448,7 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
     ("changed", "message"),
     [
         ({"GATEWAY_API_KEY": "cgw_wrong"}, "invalid_api_key"),
-        ({"GATEWAY_URL": "http://127.0.0.1:9"}, "http://127.0.0.1:9 cannot be asked"),
+        ({"GATEWAY_URL": "http://127.0.0.1:9"}, "Cannot connect to the gateway at http://127.0.0.1:9: "),
     ],
 )
 def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], message: str) -> None:

@@ -284,14 +284,14 @@ def test_a_call_that_was_done_in_part_ends_with_a_status_of_its_own(gateway: Gat
     result = shell.run(*records(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
 
     assert 4 == result.exit_code
-    assert "status: partial: not everything was done" in result.stderr
+    assert "status: partial: some items failed" in result.stderr
 
 
 def test_a_call_of_which_nothing_was_done_says_what_to_do(gateway: Gateway, shell: Shell) -> None:
     result = shell.run(*records(gateway, '[{"Nam": "Acme"}]'))
 
     assert 4 == result.exit_code
-    assert "status: partial: nothing was done\nwarning: Record 0 was not created: " in result.stderr
+    assert "status: partial: all items failed\nwarning: Record 0 was not created: " in result.stderr
     assert "'connector-gateway call tables list-tables' returns" in result.stderr
 
 
@@ -372,12 +372,12 @@ def test_a_connection_is_called_by_its_name(customer: Callable[..., Customer], n
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "There are several connections of notes. Name one with --connection:"),
+        ([], "There are several connections of notes. Select one with --connection:"),
         (
             ["--connection", "Archiv"],
-            "There is no connection of notes called 'Archiv'. Did you mean 'Archive'? There are:",
+            "There is no connection of notes named 'Archiv'. Did you mean 'Archive'? Available:",
         ),
-        (["--connection", "Fernweh Studios"], "There are several connections of notes called 'Fernweh Studios'."),
+        (["--connection", "Fernweh Studios"], "There are several connections of notes named 'Fernweh Studios'."),
     ],
     ids=["none", "mistyped", "ambiguous"],
 )
@@ -472,7 +472,7 @@ def test_an_invalid_time_is_reported_by_option(shell: Shell) -> None:
     result = shell.run("runs", "list", "--since", "yesterday")
 
     assert 2 == result.exit_code
-    assert "Invalid value for '--since': 'yesterday' is no ISO 8601 date and time" in result.stderr
+    assert "Invalid value for '--since': 'yesterday' is not an ISO 8601 date and time" in result.stderr
 
 
 def test_runs_are_followed_as_they_end(gateway: Gateway, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -546,7 +546,7 @@ def test_an_argument_that_is_not_text_is_rejected(shell: Shell) -> None:
     result = shell.run("workspaces", "create", "\udcff")
 
     assert 2 == result.exit_code
-    assert r"The argument '\udcff' is no UTF-8 text." in result.stderr
+    assert r"The argument '\udcff' is not valid UTF-8." in result.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -631,7 +631,9 @@ def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy
 
     result = nowhere.run("call", "notes", "list-databases", "--connection", "c")
 
-    assert result.stderr.endswith("does not answer: Connection refused. Start it, or name another with GATEWAY_URL.\n")
+    assert result.stderr.endswith(
+        "does not respond: Connection refused. Start it, or set GATEWAY_URL to the URL of another one.\n"
+    )
 
 
 def test_endless_credentials_are_rejected(shell: Shell, gateway: Gateway) -> None:

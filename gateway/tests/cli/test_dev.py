@@ -324,7 +324,7 @@ def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> N
     second = run("dev", *options)
 
     assert 1 == second.returncode
-    assert f"dev is running in {running.data} already, at {running.described['base_url']}. Use that" in second.stderr
+    assert f"dev is already running in {running.data}, at {running.described['base_url']}. Use it" in second.stderr
     assert running.described == json.loads((running.data / "dev.json").read_text())
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
@@ -345,7 +345,7 @@ def test_what_needs_a_running_dev_says_how_to_start_it(stopped: Path) -> None:
 
     assert [1, 1] == [ended.returncode for ended in results]
     assert f"Error: dev is not running in {stopped}. {start}" == results[0].stderr
-    assert results[1].stderr.endswith(f"does not answer: Connection refused. {start}")
+    assert results[1].stderr.endswith(f"does not respond: Connection refused. {start}")
 
 
 def test_a_folder_of_an_earlier_version_opens_with_its_keys_and_connections(served: Path) -> None:
@@ -394,7 +394,7 @@ def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
     port = free_block()
     sentence = failed_start(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
 
-    taken = f"Error: Port {port + 3} of the gateway is one of the sandbox's, which begin with {port}."
+    taken = f"Error: Port {port + 3} of the gateway is also a port of the sandbox, whose ports start at {port}."
     assert f"{taken} Choose another --port or --sandbox-port." == sentence
 
 
@@ -410,7 +410,7 @@ def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) ->
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
 
-    assert f"Error: {tmp_path / 'data'} is a file; name a folder with --data." == failed_start(
+    assert f"Error: {tmp_path / 'data'} is a file. Choose a folder with --data." == failed_start(
         tmp_path / "data", *free_ports()
     )
 
@@ -420,7 +420,7 @@ def test_a_data_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     sentence = failed_start(tmp_path / "circle" / "data", *free_ports())
 
-    assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
+    assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be created: ")
 
 
 @requirement("common-148")
@@ -431,7 +431,7 @@ def test_a_read_only_data_folder_is_named_and_unchanged(served: Path, options: l
     served.chmod(0o500)
     message = failed_start(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
 
-    assert f"Error: The folder {served} cannot be written to by this user. Name another with --data." == message
+    assert f"Error: This user cannot write to the folder {served}. Choose another with --data." == message
     assert before == contents(served)
 
 
@@ -440,7 +440,7 @@ def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
     assert failed_start(tmp_path, *free_ports()).startswith(
-        f"Error: {tmp_path / 'secrets.json'} does not hold the secrets of an installation."
+        f"Error: {tmp_path / 'secrets.json'} does not contain the secrets of an installation."
     )
 
 
@@ -511,9 +511,7 @@ def test_foreign_files_of_the_same_names_stop_dev_and_stay(tmp_path: Path, name:
     _, message = process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert (
-        f"Error: In {tmp_path} there is {name}, which dev has not made. Name another folder with --data.\n" == message
-    )
+    assert f"Error: The folder {tmp_path} contains {name}, not created by dev. Choose another with --data.\n" == message
     assert before == contents(tmp_path)
 
 
@@ -559,5 +557,5 @@ def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tm
 
     assert (1, None) == (failed_start.returncode, left)
     assert message.startswith(
-        (f"Error: dev is running in {tmp_path} already", f"Error: The folder {tmp_path} is being")
+        (f"Error: dev is already running in {tmp_path}", f"Error: The folder {tmp_path} is being")
     )

@@ -84,16 +84,16 @@ def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folde
     assert ["GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL"] == [
         line.partition("=")[0] for line in settings.read_text().splitlines()
     ]
-    assert f"keep them in {settings}, which only you may read" in lines[0]
+    assert f"an operator token in {settings}, which only you can read" in lines[0]
     assert [
         f"listening    {folder.base_url}",
-        f"reached at   {folder.base_url}",
+        f"base URL     {folder.base_url}",
         f"database     sqlite:///{folder.path / 'gateway.db'}",
         "connections  0",
         f"reference    {folder.base_url}/docs",
     ] == lines[1:6]
     assert re.fullmatch(
-        rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(signs in once, within ten minutes\)",
+        rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(valid once, for ten minutes\)",
         lines[6],
     )
     assert [{"url": folder.base_url}] == described["servers"]
@@ -128,9 +128,9 @@ def test_no_link_is_printed_where_a_log_is_stored(folder: Folder) -> None:
     with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as lines:
         pass
 
-    assert [
-        "console      https://gateway.example/console  (connector-gateway console prints a link that signs in)"
-    ] == [line for line in lines if "/console" in line]
+    assert ["console      https://gateway.example/console  (connector-gateway console prints a sign-in link)"] == [
+        line for line in lines if "/console" in line
+    ]
 
 
 @requirement("administration-21")
@@ -140,7 +140,7 @@ def test_no_link_is_created_for_an_address_where_nothing_is(folder: Folder, url:
         ended = folder.run("console", "--url", url)
 
     assert (1, "") == (ended.returncode, ended.stdout)
-    assert f"{url} is not an http address" in ended.stderr or f"Nothing answers at {url}." in ended.stderr
+    assert f"{url} is not an HTTP URL" in ended.stderr or f"Cannot connect to {url}." in ended.stderr
 
 
 @requirement("administration-22")
@@ -162,8 +162,8 @@ def test_a_call_by_command_says_what_is_missing(folder: Folder) -> None:
     (line,) = [line for line in lines if line.startswith("  [ ] call")]
 
     assert f"(with GATEWAY_URL={folder.base_url} and the key as GATEWAY_API_KEY)" in line
-    assert "No gateway is known: start one with 'make run', or set GATEWAY_URL" in without_url.stderr
-    assert f"No key for {folder.base_url} is known: set GATEWAY_API_KEY." in without_key.stderr
+    assert "No gateway is configured. Start one with 'make run', or set GATEWAY_URL" in without_url.stderr
+    assert f"No API key for {folder.base_url} is configured. Set GATEWAY_API_KEY." in without_key.stderr
 
 
 def steps(lines: list[str]) -> list[str]:
@@ -192,7 +192,7 @@ def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder)
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
     assert "POSTGRES_PASSWORD=x y\n" in (folder.path / ".env").read_text()
-    assert "reached at   https://gateway.example" in lines
+    assert "base URL     https://gateway.example" in lines
     assert [{"url": "https://gateway.example"}] == described["servers"]
 
 
@@ -220,7 +220,7 @@ def test_a_missing_named_file_is_reported(folder: Folder) -> None:
     ended = folder.run("workspaces", "list", GATEWAY_ENV_FILE="nowhere.env")
 
     assert (1, "") == (ended.returncode, ended.stdout)
-    assert "Error: GATEWAY_ENV_FILE names nowhere.env, which is not there.\n" == ended.stderr
+    assert "Error: GATEWAY_ENV_FILE is nowhere.env, which does not exist.\n" == ended.stderr
 
 
 def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
@@ -231,7 +231,7 @@ def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(fold
     ended = folder.run("serve", "--port", "0")
 
     assert 1 == ended.returncode
-    assert "gateway.db is there, but not the settings that it was served with. Put .env back" in ended.stderr
+    assert "gateway.db exists, but its settings are missing. Restore .env" in ended.stderr
     assert not (folder.path / ".env").exists()
 
 
@@ -274,4 +274,4 @@ def test_of_two_installations_in_a_folder_the_chosen_one_is_named(folder: Folder
     listed = folder.run("workspaces", "list")
 
     assert workspace["workspace_id"] in listed.stdout
-    assert "installation: that of .env; --data .data is the one of dev\n" == listed.stderr
+    assert "installation: that in .env. Use --data .data for that of dev\n" == listed.stderr

@@ -157,7 +157,7 @@ def test_an_unreachable_server_is_reported_on_one_line() -> None:
     ended = serve("postgresql://me:s3cret@127.0.0.1:1/nothing")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
-    assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+    assert ended.stderr.endswith("Check GATEWAY_DATABASE_URL.\n")
     assert "s3cret" not in ended.stderr
 
 
@@ -217,7 +217,7 @@ async def test_the_start_message_survives_a_database_outage(
         listening.bind(("127.0.0.1", 0))
         await _print_summary(App(Settings.read(address | secrets, {})), listening)
 
-    assert "connections  not known, the database is away\n" in capsys.readouterr().err
+    assert "connections  unknown, the database is unavailable\n" in capsys.readouterr().err
 
 
 @requirement("administration-21")

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.tables import block_lines, cell, count_fitting, rows_lines
+from connector_gateway.cli.terminal_tables import block_lines, cell, count_fitting, rows_lines
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import type_in_terminal
 
@@ -48,7 +48,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, s
 
     assert 0 == ended
     assert workspace_id == lines[1].rstrip()
-    assert "not shown, for want of room: name, plan, created_at" in "".join(lines[2:])
+    assert "hidden columns: name, plan, created_at" in "".join(lines[2:])
 
 
 def test_a_single_object_is_printed_without_line_breaks(environment: dict[str, str], workspace_id: str) -> None:
@@ -158,7 +158,7 @@ def test_credentials_are_prompted_for_without_an_echo(environment: dict[str, str
     ended, lines = type_in_terminal(80, *command, environment=environment, answers=["the key", "the token"])
 
     assert 0 == ended, lines
-    assert ["key (not shown): ", "token (not shown): "] == lines[:2]
+    assert ["key (hidden): ", "token (hidden): "] == lines[:2]
     assert "boards" == json.loads("\n".join(lines[2:]))["connector"]
 
 

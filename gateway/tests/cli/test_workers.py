@@ -99,7 +99,7 @@ def test_several_workers_without_shared_storage_are_rejected(settings: dict[str,
     ended = run("serve", "--port", "0", "--workers", "2", cwd=tmp_path, env={**os.environ, **SECRETS, **settings})
 
     assert (3, 1, []) == (ended.returncode, len(ended.stderr.splitlines()), list(tmp_path.iterdir()))
-    assert ended.stderr.startswith("Error: 2 workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL")
+    assert ended.stderr.startswith("Error: 2 workers require PostgreSQL (GATEWAY_DATABASE_URL) and a shared store")
 
 
 @requirement("common-207")
@@ -113,7 +113,7 @@ def test_a_too_long_temporary_folder_is_rejected(tmp_path: Path) -> None:
         env={**os.environ, **SECRETS, **settings, "TMPDIR": str(folder)},
     )
 
-    assert (3, True) == (ended.returncode, "Set TMPDIR to a shorter one" in ended.stderr)
+    assert (3, True) == (ended.returncode, "Set TMPDIR to a shorter path" in ended.stderr)
 
 
 @requirement("common-207")
@@ -126,7 +126,7 @@ def test_a_failed_start_is_reported_once() -> None:
     ended = run("serve", "--port", "0", "--workers", "3", env={**os.environ, **FAST, **SECRETS, **settings})
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
-    assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+    assert ended.stderr.endswith("Check GATEWAY_DATABASE_URL.\n")
 
 
 @requirement("common-207")

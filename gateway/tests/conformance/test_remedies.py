@@ -20,7 +20,7 @@ from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, 
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
-from connector_gateway.http.console.request import NAVIGATION
+from connector_gateway.http.console.console_request import NAVIGATION
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

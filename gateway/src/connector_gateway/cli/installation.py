@@ -17,14 +17,15 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, is_installed, is_running, load_state
+from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_installed, is_running, load_state
+from connector_gateway.cli.gateway_target import local_settings
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
-from connector_gateway.cli.settings_loader import load_settings
-from connector_gateway.cli.target import local_settings
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
+from connector_gateway.settings import Settings
+from connector_gateway.settings_reader import SettingsError
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 T = TypeVar("T")
@@ -39,13 +40,24 @@ def load_environment(data: Path | None = None) -> dict[str, str]:
     return settings if data is None else settings | dev_environment(data)
 
 
+def load_settings(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
+    """Read settings. Raises ``ClickException`` if one is missing, invalid or, when *starting*, a weak secret."""
+    try:
+        settings = Settings.read(environment, CONNECTORS)
+        if starting:
+            settings.check_strength()
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from error
+    return settings
+
+
 def dev_environment(data: Path) -> dict[str, str]:
     """Return the settings of the dev installation in *data*. Raises ``ClickException`` if there is none."""
     state = load_state(data)
     if state is None:
         raise click.ClickException(
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
-            "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
+            "choose the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
     return dev_settings(data, state, describe(data))
 
@@ -151,8 +163,8 @@ def _select_settings(data: Path | None) -> dict[str, str]:
         return settings
     if is_running(DEFAULT_FOLDER):
         print_to_stderr(
-            "installation", f"{DEFAULT_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
+            "installation", f"{DEFAULT_FOLDER}, where dev is running, instead of that in {env_file.env_file()}"
         )
         return load_environment(DEFAULT_FOLDER)
-    print_to_stderr("installation", f"that of {env_file.env_file()}; --data {DEFAULT_FOLDER} is the one of dev")
+    print_to_stderr("installation", f"that in {env_file.env_file()}. Use --data {DEFAULT_FOLDER} for that of dev")
     return settings

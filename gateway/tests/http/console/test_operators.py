@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector_gateway.http.console.request import ConsoleRoute
+from connector_gateway.http.console.console_request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser
@@ -218,7 +218,7 @@ def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
-    monkeypatch.setattr("connector_gateway.http.console.choices.MOST_CHOICES", 1)
+    monkeypatch.setattr("connector_gateway.http.console.form_builder.MOST_CHOICES", 1)
     page = operator.open("/console/runs", workspace_id="ws_x")
 
     assert ("input", "ws_x") == (page.one("#workspace-id").name, page.one("#workspace-id")["value"])

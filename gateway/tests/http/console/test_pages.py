@@ -85,7 +85,7 @@ def test_a_workspace_is_created_renamed_and_changes_its_plan(operator: Browser, 
     ]
 
     assert ("Acme", "Acme Ltd") == (created.heading, changed.heading)
-    assert "The changes are saved." in changed.text
+    assert "The changes were saved." in changed.text
     assert ("Acme Ltd", "paid") == (stored["name"], stored["plan"])
 
 
@@ -96,7 +96,7 @@ def test_an_invalid_name_is_reported_beside_the_input(operator: Browser, name: s
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name, plan="paid")
     field = page.one("#f-name")
 
-    assert (422, "Not accepted: Name. Correct the marked fields, then send the form again.") == (
+    assert (422, "Invalid fields: Name. Correct the marked fields and submit the form again.") == (
         page.status,
         page.alert,
     )

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.access.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.http.console.request import ConsoleRoute
+from connector_gateway.http.console.console_request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.storage import tables
 from harness.gateway_server import OPERATOR, Gateway, restartable_gateway, run_gateway
@@ -161,7 +161,7 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
     copied = operator.http.cookies[SESSION]
     page = operator.submit(operator.open("/console"), "Sign out")
 
-    assert ("/console/sign-in?done=sign_out", True) == (page.path, "You are signed out." in page.text)
+    assert ("/console/sign-in?done=sign_out", True) == (page.path, "You have signed out." in page.text)
     assert SESSION not in operator.http.cookies
     assert 303 == _status(operator, copied)
 

@@ -50,7 +50,7 @@ def test_errors_appear_beside_their_fields(operator: Browser, gateway: Gateway) 
     run = operator.open(page.link("Details of the call"))
 
     assert (422, "limit") == (page.status, page.one("[aria-invalid=true]")["name"])
-    assert "Not accepted: Limit." in page.alert
+    assert "Invalid fields: Limit." in page.alert
     assert "error" in run.one("h1 .mark").text
 
 

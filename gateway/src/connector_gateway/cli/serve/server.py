@@ -276,14 +276,14 @@ def bind(host: str, port: int, chosen_by: str = "--port") -> list[socket.socket]
         one.close()
     if error.errno == errno.EADDRINUSE:
         raise PortInUse(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from error
-    raise PortInUse(f"Port {port} on {host} cannot be listened on: {error.strerror}.") from error
+    raise PortInUse(f"Cannot listen on port {port} of {host}: {error.strerror}.") from error
 
 
 def _resolve(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
     try:
         results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise PortInUse(f"There is no address {host}: {error.strerror}.") from error
+        raise PortInUse(f"Cannot resolve the host {host}: {error.strerror}.") from error
     return [(family, address) for family, _, _, _, address in results]
 
 

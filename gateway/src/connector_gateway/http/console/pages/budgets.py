@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from connector_gateway.core.pacing.scheduler import without_slack
 from connector_gateway.core.pacing.usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
-from connector_gateway.http.console.request import ConsoleRequest
+from connector_gateway.http.console.console_request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
 """The size of the chart in SVG units."""

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from connector_gateway.core.calls.outcome_text import explain_run
 from connector_gateway.core.writes.key_outcomes import describe_outcome
+from connector_gateway.http.console.console_request import ConsoleRequest
 from connector_gateway.http.console.pages.timeline import timeline
-from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
 from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.kit.operation import AnyOperation

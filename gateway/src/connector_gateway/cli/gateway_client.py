@@ -11,9 +11,9 @@ import click
 from yarl import URL
 
 from connector_gateway import __version__
-from connector_gateway.cli.dev.samples import query_text
-from connector_gateway.cli.tables import ENCODER
-from connector_gateway.cli.target import Target
+from connector_gateway.cli.dev.sample_requests import query_text
+from connector_gateway.cli.gateway_target import GatewayTarget
+from connector_gateway.cli.terminal_tables import ENCODER
 from connector_gateway.core.calls.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
 
@@ -31,7 +31,7 @@ class Response:
 
 
 async def send(
-    target: Target, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+    target: GatewayTarget, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
 ) -> Response:
     """Send a request to the gateway and return its response. Raises ``ClickException`` if no gateway responds."""
     url = f"{target.base_url.rstrip('/')}{path}"
@@ -51,7 +51,7 @@ async def send(
             warnings = WARNING.findall(", ".join(response.headers.getall("Warning", [])))
             return Response(text, _envelope(text), warnings)
     except (aiohttp.ClientConnectionError, TimeoutError) as error:
-        message = f"The gateway at {url} does not answer: {_reason(error)}. {target.how_to_start}"
+        message = f"The gateway at {url} does not respond: {_reason(error)}. {target.how_to_start}"
         raise click.ClickException(message) from error
     except (aiohttp.ClientError, ValueError) as error:
         raise click.ClickException(f"{url} did not return a gateway response: {error}.") from error
@@ -59,7 +59,7 @@ async def send(
 
 def _reason(error: Exception) -> str:
     """Return the reason for a missing response, in the words of the system if possible."""
-    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error) or "it took too long"
+    return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error) or "timed out"
 
 
 def _envelope(text: bytes) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _envelope(text: bytes) -> dict[str, Any]:
     except InvalidJson as error:
         raise ValueError("it is not JSON") from error
     if not isinstance(body, dict) or not ("data" in body or _is_error(body.get("error"))):
-        raise ValueError("it is no envelope")
+        raise ValueError("it is not an envelope")
     return body
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, start_command
+from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, start_command
 
 data_folder = click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Folder of a dev installation, in place of what the environment and .env name; .data where they name none.",
+    help="Data folder of a dev installation, instead of the one in the environment or .env. Default: .data.",
 )
 
 
@@ -26,7 +26,7 @@ def local_settings() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Target:
+class GatewayTarget:
     """The running gateway that receives the calls."""
 
     base_url: str
@@ -38,7 +38,7 @@ class Target:
     """A sentence that says how to start the gateway if it does not respond."""
 
 
-def resolve_target(data: Path | None) -> Target:
+def resolve_target(data: Path | None) -> GatewayTarget:
     """Return the gateway that the environment, ``.env`` or a dev installation specifies."""
     settings = {} if data else local_settings()
     described = describe(data or DEFAULT_FOLDER)
@@ -46,15 +46,15 @@ def resolve_target(data: Path | None) -> Target:
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     if not base_url:
         raise click.ClickException(
-            "No gateway is known: start one with 'make run', or set GATEWAY_URL to the address of one, "
+            "No gateway is configured. Start one with 'make run', or set GATEWAY_URL to the URL of one, "
             "such as http://127.0.0.1:8080."
         )
     if not key:
         raise click.ClickException(
-            f"No key for {base_url} is known: set GATEWAY_API_KEY. "
+            f"No API key for {base_url} is configured. Set GATEWAY_API_KEY. "
             "'connector-gateway keys create WORKSPACE' creates a key."
         )
     if base_url != described.get("base_url"):
-        return Target(base_url, key, {}, "Start it, or name another with GATEWAY_URL.")
+        return GatewayTarget(base_url, key, {}, "Start it, or set GATEWAY_URL to the URL of another one.")
     start = f"Start it with '{start_command(data or DEFAULT_FOLDER)}'."
-    return Target(base_url, key, described.get("connections", {}), start)
+    return GatewayTarget(base_url, key, described.get("connections", {}), start)

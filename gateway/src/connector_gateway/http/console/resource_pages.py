@@ -7,11 +7,11 @@ from typing import Any
 from starlette.responses import Response
 
 from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
-from connector_gateway.http.console.choices import build_form, requested_filters
+from connector_gateway.http.console.console_request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
+from connector_gateway.http.console.form_builder import build_form, requested_filters
 from connector_gateway.http.console.forms import parse_form, to_field_text
 from connector_gateway.http.console.pages import connections, webhooks, workspaces
 from connector_gateway.http.console.pages.runs import build_rows
-from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
 from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.fields import Field, describe_fields, to_label
@@ -222,7 +222,12 @@ async def _show_result(name: str, act: ResourceAction, request: ConsoleRequest, 
         # Included in this response only, and under no URL that could be opened again, since it is not stored.
         identifier = getattr(result, identifier_field(LISTS[name]))
         return request.show(
-            "once.html", fields=once, result=result, resource=name, identifier=identifier, steps=await request.steps()
+            "shown_once.html",
+            fields=once,
+            result=result,
+            resource=name,
+            identifier=identifier,
+            steps=await request.steps(),
         )
     if act.route.method == "DELETE":
         workspace = {"workspace_id": result.workspace_id} if hasattr(result, "workspace_id") else {}

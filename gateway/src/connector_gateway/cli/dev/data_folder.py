@@ -87,7 +87,7 @@ def load_state(data: Path) -> State | None:
         raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError) as error:
         raise click.ClickException(
-            f"{path} does not hold the secrets of an installation. Name another folder with --data."
+            f"{path} does not contain the secrets of an installation. Choose another folder with --data."
         ) from error
     # Earlier versions stored the rest in a separate file.
     return {**_read(data / FORMER_STATE), **state, **secrets}
@@ -168,10 +168,10 @@ def _make_folder(data: Path) -> None:
     try:
         make_private_folder(data, "gateway.db")
     except FileExistsError as error:
-        raise click.ClickException(f"{data} is a file; name a folder with --data.") from error
+        raise click.ClickException(f"{data} is a file. Choose a folder with --data.") from error
     except OSError as error:
         raise click.ClickException(
-            f"The folder {data} cannot be made: {error.strerror}. Name another with --data."
+            f"The folder {data} cannot be created: {error.strerror}. Choose another with --data."
         ) from error
 
 
@@ -181,7 +181,7 @@ def _gateway_lock(data: Path) -> FileLock:
 
 def _check_writable(data: Path) -> None:
     if data.is_dir() and not os.access(data, os.R_OK | os.W_OK | os.X_OK):
-        raise click.ClickException(f"The folder {data} cannot be written to by this user. Name another with --data.")
+        raise click.ClickException(f"This user cannot write to the folder {data}. Choose another with --data.")
 
 
 def _check_owner(data: Path) -> None:
@@ -189,7 +189,7 @@ def _check_owner(data: Path) -> None:
     present = [name for name in STATE_FILES if (data / name).exists()]
     if present and load_state(data) is None:
         raise click.ClickException(
-            f"In {data} there is {', '.join(present)}, which dev has not made. Name another folder with --data."
+            f"The folder {data} contains {', '.join(present)}, not created by dev. Choose another with --data."
         )
 
 
@@ -205,7 +205,7 @@ def _acquired(lock: FileLock, deadline: float, data: Path | None = None) -> Iter
         except DatabaseInUse as taken:
             if data is not None and (base_url := _reachable_url(data)):
                 raise click.ClickException(
-                    f"dev is running in {data} already, at {base_url}. Use that one, stop it, or name another folder "
+                    f"dev is already running in {data}, at {base_url}. Use it, stop it, or choose another folder "
                     "with --data and other ports with --port and --sandbox-port."
                 ) from taken
             if time.monotonic() > deadline:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.installation import run_and_print
 from connector_gateway.cli.output import as_json
-from connector_gateway.cli.target import data_folder
 from connector_gateway.kit.clock import utc_datetime
 
 COLUMNS = ("backup_at", "restored_at", "searched_until")
@@ -27,19 +27,19 @@ class Time(click.ParamType[datetime]):
         except ValueError:
             time = None
         if time is None or time.tzinfo is None:
-            self.fail(f"{value!r} is no time with an offset from UTC, such as 2026-11-24T08:30:00Z.", param, ctx)
+            self.fail(f"{value!r} is not a time with an offset from UTC, such as 2026-11-24T08:30:00Z.", param, ctx)
         return time.astimezone(UTC)
 
 
 @click.command()
-@click.option("--backup-at", type=Time(), required=True, help="When the backup was made, such as 2026-11-24T08:30:00Z.")
+@click.option("--backup-at", type=Time(), required=True, help="Time of the backup, such as 2026-11-24T08:30:00Z.")
 @data_folder
 @as_json
 def restored(data: Path, backup_at: datetime, *, as_json: bool) -> None:
-    """Tell the service that its database was restored from a backup.
+    """Record that the database was restored from a backup.
 
-    For 24 hours a write with an idempotency key then looks in the application for what was done since the backup,
-    before it sends anything. Run it after the restore, before the service starts.
+    For 24 hours, a write with an idempotency key first searches the vendor account for its effect since the backup.
+    Run this command after the restore and before the service starts.
     """
 
     async def declare(app: App) -> dict[str, Any]:

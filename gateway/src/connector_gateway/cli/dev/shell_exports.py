@@ -7,22 +7,22 @@ from typing import Any, Literal
 
 import click
 
-from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, is_running, start_command
-from connector_gateway.cli.target import data_folder
+from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_running, start_command
+from connector_gateway.cli.gateway_target import data_folder
 
 Described = Mapping[str, Any]
 
 
 @click.command()
 @click.option(
-    "--key", type=click.Choice(["read", "write"]), default="write", show_default=True, help="Which of the two keys."
+    "--key", type=click.Choice(["read", "write"]), default="write", show_default=True, help="The API key to export."
 )
-@click.option("--operator", is_flag=True, help="The operator token too: with it a shell may manage everything.")
+@click.option("--operator", is_flag=True, help="Also export the operator token, which grants full management access.")
 @data_folder
 def env(key: Literal["read", "write"], data: Path | None, *, operator: bool) -> None:
-    r"""Print address, key, workspace, connections and examples of the running dev installation as exports.
+    r"""Print URL, key, workspace, connections and examples of the running dev installation as shell exports.
 
-    For a shell: eval "$(connector-gateway env)"
+    Usage: eval "$(connector-gateway env)"
     """
     folder = data or DEFAULT_FOLDER
     described = describe(folder)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from connector_gateway.http.console.console_request import ConsoleRequest, identifier_field
 from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, build_controls, unassigned_details
-from connector_gateway.http.console.request import ConsoleRequest, identifier_field
 from connector_gateway.http.console.tables import LISTS, display_title
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field

@@ -45,7 +45,7 @@ class SettingsError(ValueError):
     """A setting is missing or invalid. The message names it and the expected values."""
 
 
-class Environment:
+class SettingsReader:
     """Reads settings by their names without the prefix, and collects the existing names."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
@@ -160,7 +160,7 @@ def _parse_network(name: str, text: str) -> IpNetwork:
         network = ip_network(text)
     except ValueError as error:
         raise SettingsError(
-            f"{PREFIX}{name} has {_quote(text)}; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16."
+            f"{PREFIX}{name} has {_quote(text)}; it should be IP addresses and networks such as 10.0.0.7,10.1.0.0/16."
         ) from error
     if not network.prefixlen:
         raise SettingsError(f"{PREFIX}{name} has {_quote(text)}, which would let every client choose its IP address.")
@@ -175,7 +175,7 @@ def _url_problem(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return "has no port between 1 and 65535" if "://" in url else "cannot be read"
+        return "has no port between 1 and 65535" if "://" in url else "is not a valid URL"
     if parts.username is not None:
         return "contains a user name or password"
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -195,12 +195,12 @@ def _store_url_problem(url: str) -> str:
     except ValueError:
         return "has no port between 1 and 65535"
     if parts.scheme not in STORE_SCHEMES:
-        return f"names {_quote(parts.scheme)}, which is not supported" if parts.scheme else "has no scheme"
+        return f"has the scheme {_quote(parts.scheme)}, which is not supported" if parts.scheme else "has no scheme"
     if parts.scheme == "unix":
         return "" if parts.path.strip("/") and not parts.hostname else "has no path, such as unix:///run/valkey.sock"
     is_valid_path = STORE_PATH.fullmatch(parts.path) and not parts.fragment and port != 0
     if not parts.hostname or not is_valid_path:
-        return "should have a server, a port and a database number, and nothing else"
+        return "should contain only a server, a port and a database number"
     return _store_files_problem(parts.query, encrypted=parts.scheme in {"rediss", "valkeys"})
 
 

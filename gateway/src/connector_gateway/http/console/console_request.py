@@ -37,8 +37,8 @@ def explain(error: GatewayError, form: Form | None, connector: AnyConnector | No
     marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
     if not (marked and isinstance(error, InvalidParameters)):
         return payload | {"details": form.rest}
-    remedy = "Correct the marked fields, then send the form again."
-    return payload | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
+    remedy = "Correct the marked fields and submit the form again."
+    return payload | {"message": f"Invalid fields: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
 
 
 ROOT = "/console"
@@ -69,12 +69,12 @@ def identifier_field(route: ManagementRoute) -> str:
 def _success_sentence(route: ManagementRoute) -> str:
     """Return the sentence that reports the success of an action."""
     if route.done or route.method == "PATCH":
-        return route.done or "The changes are saved."
-    return f"The {identifier_field(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
+        return route.done or "The changes were saved."
+    return f"The {identifier_field(route).removesuffix('_id')} was created." if "{" not in route.path else "Done."
 
 
 DONE = {route.name: _success_sentence(route) for route in MANAGEMENT if route.changes} | {
-    "sign_out": "You are signed out."
+    "sign_out": "You have signed out."
 }
 """The sentences that report success, by route name."""
 

@@ -3,8 +3,8 @@
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.environment import GENERATE, SettingsError
 from connector_gateway.settings import Settings
+from connector_gateway.settings_reader import GENERATE, SettingsError
 from harness.requirement import requirement
 
 REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
@@ -58,7 +58,7 @@ BAD = {
         "https://\udcff.example.com": "is not valid UTF-8",
     },
     "GATEWAY_TRUSTED_PROXIES": {
-        "proxy.internal": "has 'proxy.internal'; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16.",
+        "proxy.internal": "has 'proxy.internal'; it should be IP addresses and networks such as 10.0.0.7,10.1.0.0/16.",
         "10.0.0.1/8": "has '10.0.0.1/8'; it should be",
         "10.0.0.7,": "has ''; it should be",
         "0.0.0.0/0": "has '0.0.0.0/0', which would let every client choose its IP address.",
@@ -67,7 +67,7 @@ BAD = {
     "GATEWAY_FORWARDED_HEADER": {"x-real-ip": "is 'x-real-ip'; it should be x-forwarded-for or forwarded."},
     "GATEWAY_DOWNLOAD_BASE": {
         "files.example.com/x": ADDRESS,
-        "https://files.example.com": "needs a path, such as http://127.0.0.1:8080/v1/downloads.",
+        "https://files.example.com": "requires a path, such as http://127.0.0.1:8080/v1/downloads.",
         "https://files.example.com/{token}": f"has characters that a URL cannot contain; {ADDRESS}",
     },
     "GATEWAY_NOTES_BASE_URL": {"localhost": f"is 'localhost'; {ADDRESS}"},
@@ -88,13 +88,13 @@ BAD = {
     "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'", "1001": "at most 1,000."},
     "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that headers cannot contain"},
     "GATEWAY_SHARED_URL": {
-        "store.internal:6379": "names 'store.internal', which is not supported; it should be a URL such as",
+        "store.internal:6379": "has the scheme 'store.internal', which is not supported; it should be a URL such as",
         "//store": "has no scheme",
-        "http://store": "names 'http', which is not supported",
-        "valkey://": "should have a server",
+        "http://store": "has the scheme 'http', which is not supported",
+        "valkey://": "should contain only a server",
         "valkey://store:99999": "has no port between 1 and 65535",
-        "redis://store/first": "should have a server",
-        "redis://store/first?db=1": "should have a server",
+        "redis://store/first": "should contain only a server",
+        "redis://store/first?db=1": "should contain only a server",
         "redis://store/0?db=1": "has a query other than ssl_ca_certs, ssl_certfile, ssl_keyfile of an encrypted store",
         "redis://store/0?ssl_ca_certs=/ca.pem": "has a query other than",
         "rediss://store/0?ssl_cert_reqs=none": "has a query other than",
@@ -225,7 +225,7 @@ def test_a_numeric_port_is_not_taken_for_a_kubernetes_variable() -> None:
 def test_an_access_log_below_the_log_level_is_rejected() -> None:
     sentence = error_message(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
 
-    assert "GATEWAY_ACCESS_LOG is on, and GATEWAY_LOG_LEVEL warning omits it; set that to info." == sentence
+    assert "GATEWAY_ACCESS_LOG is on, but GATEWAY_LOG_LEVEL warning omits its lines; set it to info." == sentence
 
 
 @pytest.mark.parametrize(

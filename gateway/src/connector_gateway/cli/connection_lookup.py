@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from connector_gateway.cli.manage.over_http import send
+from connector_gateway.cli.gateway_client import send
+from connector_gateway.cli.gateway_target import GatewayTarget
 from connector_gateway.cli.output import exit_with_error
-from connector_gateway.cli.target import Target
 from connector_gateway.kit.errors.suggestions import closest_match
 
 PREFIX = "conn_"
@@ -16,7 +16,7 @@ NAMES = ("name", "account_name")
 """Fields that contain the name of a connection for people."""
 
 
-async def choose_connection(target: Target, connector: str, given: str | None) -> str:
+async def choose_connection(target: GatewayTarget, connector: str, given: str | None) -> str:
     """Return the ID of the *given* connection, or of the only one. Raises ``ClickException`` if ambiguous."""
     if given is None and connector in target.connections:
         return target.connections[connector]
@@ -29,7 +29,7 @@ async def choose_connection(target: Target, connector: str, given: str | None) -
     raise click.ClickException(_ambiguity_message(connector, given, usable, matches))
 
 
-async def _usable(target: Target, connector: str) -> Sequence[Mapping[str, Any]]:
+async def _usable(target: GatewayTarget, connector: str) -> Sequence[Mapping[str, Any]]:
     """Return the connections that the key can use, without those that have no account yet."""
     values: dict[str, Any] = {"connector": connector, "limit": 200}
     connections: list[Mapping[str, Any]] = []
@@ -57,12 +57,12 @@ def _ambiguity_message(
     if not usable:
         return f"There is no connection of {connector} yet. Create one with 'connector-gateway connections connect'."
     if given is None or matches:
-        called = f" called {given!r}" if given else ""
+        called = f" named {given!r}" if given else ""
         choices = _format_list(matches)
-        return f"There are several connections of {connector}{called}. Name one with --connection:\n{choices}"
+        return f"There are several connections of {connector}{called}. Select one with --connection:\n{choices}"
     suggestion = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
     hint = f" Did you mean {suggestion!r}?" if suggestion else ""
-    return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_format_list(usable)}"
+    return f"There is no connection of {connector} named {given!r}.{hint} Available:\n{_format_list(usable)}"
 
 
 def _format_list(connections: Sequence[Mapping[str, Any]]) -> str:

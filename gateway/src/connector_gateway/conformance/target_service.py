@@ -27,7 +27,7 @@ class CheckSkipped(Exception):
 def assert_equal(expected: object, actual: object, what: str) -> None:
     """Raise ``CheckFailed`` unless *actual*, which *what* describes, equals *expected*."""
     if expected != actual:
-        raise CheckFailed(f"{what} should be {expected!r}, and is {actual!r}")
+        raise CheckFailed(f"{what} should be {expected!r}, but is {actual!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Reply:
         try:
             body = from_json(self.text)
         except ValueError as error:
-            raise CheckFailed(f"the body of an answer with status {self.status} is no JSON") from error
+            raise CheckFailed(f"the body of a response with status {self.status} is not JSON") from error
         if not isinstance(body, dict):
-            raise CheckFailed("the body of an answer is no object")
+            raise CheckFailed("the body of a response is not a JSON object")
         return body
 
     @property
