@@ -1,11 +1,11 @@
-"""The console in a real browser: narrow and wide, light and dark, by keyboard, with scripts and without."""
+"""The console in a real browser: narrow and wide, light and dark, by keyboard, with and without scripts."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Browser, expect
 
-from harness.chromium import Window, window
+from harness.chromium import HEIGHT, WIDE, Window, window
 from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
 
@@ -42,7 +42,9 @@ PAGES = {
     "audit": "/audit",
     "operators": "/operators",
     "creating an operator": "/operators/create",
+    "unknown filter": "/runs?foo=bar",
     "missing": "/runs/nowhere",
+    "unknown page": "/nowhere",
 }
 
 
@@ -71,11 +73,21 @@ async def signed_in(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_page_looks_well(signed_in: Window, path_parameters: dict[str, str], name: str) -> None:
+async def test_a_page_is_legible_at_every_width_and_colour_scheme(
+    signed_in: Window, path_parameters: dict[str, str], name: str
+) -> None:
     await signed_in.open("/console" + PAGES[name].format(**path_parameters))
 
     assert [] == await signed_in.flaws()
     assert [] == signed_in.troubles
+
+
+async def test_the_details_of_the_audit_trail_are_wide_enough_to_read(signed_in: Window) -> None:
+    await signed_in.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    await signed_in.open("/console/audit")
+    width = await signed_in.page.locator("td[data-label=Details]").first.evaluate("one => one.offsetWidth")
+
+    assert width >= 200
 
 
 @pytest.mark.parametrize(
@@ -91,14 +103,16 @@ async def test_a_page_looks_well(signed_in: Window, path_parameters: dict[str, s
         "/nowhere",
     ],
 )
-async def test_a_page_without_a_session_looks_well(browser: Browser, house: Gateway, path: str) -> None:
+async def test_a_public_page_is_legible_at_every_width_and_colour_scheme(
+    browser: Browser, house: Gateway, path: str
+) -> None:
     async with window(browser, house.base_url) as opened:
         await opened.open(path)
 
         assert [] == await opened.flaws()
 
 
-async def test_light_and_dark_are_as_the_reader_prefers(browser: Browser, house: Gateway) -> None:
+async def test_the_colour_scheme_follows_the_preference_of_the_reader(browser: Browser, house: Gateway) -> None:
     async with window(browser, house.base_url) as light, window(browser, house.base_url, dark=True) as dark:
         colours = [await background(one) for one in (light, dark)]
 
@@ -134,7 +148,7 @@ async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house:
     assert ("Skip to the content", "main", "") == (skip, inside, next_one)
 
 
-async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
+async def test_the_keyboard_focus_is_visible(operator: Window) -> None:
     await operator.page.keyboard.press("Tab")
     await operator.page.keyboard.press("Tab")
     outline = await operator.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -153,7 +167,7 @@ async def test_an_automatic_refresh_is_marked_in_its_request(operator: Window) -
     assert "1" == request.headers["x-console-refresh"]
 
 
-async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(operator: Window, house: Gateway) -> None:
+async def test_a_list_refreshes_and_keeps_the_keyboard_focus(operator: Window, house: Gateway) -> None:
     page = operator.page
     await page.clock.install()
     await operator.open("/console/runs")
@@ -167,7 +181,7 @@ async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(opera
     await expect(page.locator("#live-state")).to_have_text("Updates automatically")
 
 
-async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> None:
+async def test_a_hidden_page_sends_no_requests(operator: Window) -> None:
     page, requests = operator.page, list[str]()
     await page.clock.install()
     await operator.open("/console/runs")
@@ -182,7 +196,7 @@ async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> Non
     assert (0, 1) == (unseen, len(requests))
 
 
-async def test_a_page_whose_session_has_ended_leads_to_signing_in(operator: Window) -> None:
+async def test_a_page_with_an_expired_session_redirects_to_sign_in(operator: Window) -> None:
     page = operator.page
     await page.clock.install()
     await operator.open("/console/runs")
@@ -215,7 +229,9 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
     assert 401 == house.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
 
 
-async def test_a_run_is_drawn_along_its_time(operator: Window, path_parameters: dict[str, str]) -> None:
+async def test_the_requests_of_a_run_are_drawn_on_a_time_axis(
+    operator: Window, path_parameters: dict[str, str]
+) -> None:
     await operator.open(f"/console/runs/{path_parameters['run']}")
     bars = operator.page.get_by_role("img", name="queued at")
     boxes = [await bar.bounding_box() for bar in await bars.all()]

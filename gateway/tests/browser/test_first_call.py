@@ -1,4 +1,4 @@
-"""From an empty folder to a first call, by somebody who has read nothing: with ``serve`` and the console alone."""
+"""The first call from an empty folder, with ``serve`` and the console alone."""
 
 import os
 import re
@@ -94,7 +94,7 @@ async def test_a_first_call_takes_a_dozen_clicks(
 
 @requirement("administration-22")
 @pytest.mark.parametrize("path", ["keys/create", "webhooks/create", "connections/new?connector=notes"])
-def test_where_there_is_no_workspace_forms_lead_to_one(link: str, path: str) -> None:
+def test_forms_link_to_workspace_creation_if_there_is_none(link: str, path: str) -> None:
     with httpx.Client(follow_redirects=True) as http:
         http.get(link)
         html = BeautifulSoup(http.get(f"{link.partition('/console')[0]}/console/{path}").text, "html.parser")

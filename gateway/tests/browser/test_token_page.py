@@ -1,4 +1,4 @@
-"""Accounts of an application that hands tokens to the browser, by our script and without scripts."""
+"""Accounts of a vendor that returns tokens to the browser, with and without scripts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ async def allow(opened: Window, url: str) -> None:
 
 
 @requirement("connections-28")
-async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
+async def test_the_script_of_the_page_submits_the_token(browser: Browser, keyed: Gateway) -> None:
     connection = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
         await allow(opened, connection["connect_url"])
@@ -53,7 +53,7 @@ async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed
 
 
 @requirement("connections-28")
-async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
+async def test_a_user_without_scripts_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
     connection = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:
         await allow(opened, connection["connect_url"])

@@ -1,4 +1,4 @@
-"""No memory of a gateway reaches a disk by a core dump."""
+"""Core dumps are disabled, so that no memory of a gateway is written to disk."""
 
 import os
 import resource
@@ -48,7 +48,7 @@ def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[byte
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 @requirement("deployment-6")
-def test_a_program_that_dumps_are_piped_to_gets_none_either() -> None:
+def test_a_core_dump_handler_receives_no_dump() -> None:
     script = "import ctypes; print(ctypes.CDLL(None).prctl(3))"
     look = f"from connector_gateway.cli.serve.core_dumps import disable; disable(); {script}"
     output = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True, timeout=60).stdout

@@ -1,4 +1,4 @@
-"""``dev`` and ``sandbox`` as a newcomer and as tools meet them: real processes."""
+"""``dev`` and ``sandbox`` as real processes, as people and tools use them."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
         yield running
 
 
-def test_it_describes_itself_to_tools_by_fixed_names_and_to_this_user_only(running: Dev) -> None:
+def test_dev_describes_itself_in_a_private_file_with_fixed_names(running: Dev) -> None:
     mode = stat.S_IMODE((running.data / "dev.json").stat().st_mode)
 
     assert FIXED_NAMES == set(running.described)
@@ -122,7 +122,7 @@ def test_it_describes_itself_to_tools_by_fixed_names_and_to_this_user_only(runni
     assert 0o600 == mode
 
 
-def test_each_application_listens_on_the_ports_after_the_control_routes(running: Dev) -> None:
+def test_emulators_listen_on_the_ports_after_the_control_routes(running: Dev) -> None:
     control = int(running.described["sandbox_url"].rpartition(":")[2])
 
     upstreams = running.described["upstreams"]
@@ -134,7 +134,7 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
 
 
 @pytest.mark.parametrize("connector", [name for name, one in CONNECTORS.items() if one.oauth is not None])
-def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev, connector: str) -> None:
+def test_connect_links_lead_through_the_consent_page_of_the_emulator(running: Dev, connector: str) -> None:
     here: Any = SimpleNamespace(base_url=running.described["base_url"])
     with httpx.Client(timeout=30) as http:
         page = BrowserUser(here, http).allow(running.described["connect_urls"][connector])
@@ -142,7 +142,7 @@ def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev
     assert (200, "Connected") == (page.status_code, heading(page))
 
 
-def test_its_commands_use_the_same_settings(running: Dev) -> None:
+def test_commands_use_the_settings_of_dev(running: Dev) -> None:
     """Webhooks on this machine are allowed by a setting of ``dev``."""
     command = ["webhooks", "create", running.described["workspace_id"], "http://127.0.0.1:9/events"]
 
@@ -169,7 +169,7 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
 
 
-def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> None:
+def test_the_examples_of_the_reference_succeed_unchanged(running: Dev) -> None:
     document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
     calls = [
         example_call(method, path, operation)
@@ -197,7 +197,7 @@ def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[s
     return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
 
 
-def test_there_is_a_file_to_attach(running: Dev) -> None:
+def test_the_sandbox_serves_a_file_to_attach(running: Dev) -> None:
     example = running.described["examples"]["tables"]
     body = {"record_id": example["record_id"], "field": example["attachment_field"], "url": example["file_url"]}
     reply = httpx.post(
@@ -209,7 +209,7 @@ def test_there_is_a_file_to_attach(running: Dev) -> None:
     assert (200, "arrivals.csv") == (reply.status_code, reply.json()["data"]["filename"])
 
 
-def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
+def test_keys_connections_and_history_survive_a_kill(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:
         run_id = first.call("notes", "/databases").json()["run_id"]
@@ -233,7 +233,7 @@ def connected_by_browsers(running: Dev) -> list[str]:
     return [one for one in active if one not in running.described["connections"].values()]
 
 
-def test_a_reset_of_the_sandbox_opens_the_budgets_that_it_has_closed(running: Dev) -> None:
+def test_a_reset_of_the_sandbox_unblocks_budgets(running: Dev) -> None:
     control = f"{running.described['sandbox_url']}/_control"
     httpx.post(f"{control}/notes/faults", json={"fault": "throttle", "seconds": 3600, "path": "/v1/search"})
     failed_start = [running.call("notes", "/databases", limit=1) for _ in range(2)]
@@ -257,7 +257,7 @@ def test_an_error_during_setup_ends_dev_with_a_message(tmp_path: Path) -> None:
     assert [True, True] == [is_free(port), is_free(port + 1)]
 
 
-def test_a_setting_that_does_not_fit_is_named_whatever_the_working_folder_holds(tmp_path: Path) -> None:
+def test_an_invalid_setting_is_reported_in_any_working_folder(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("raise SystemExit('this was run')")
     port = free_block()
     options = ["--data", str(tmp_path / "data"), "--port", str(port), "--sandbox-port", str(port + 1)]
@@ -277,7 +277,7 @@ def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
     assert re.search(rf"\b{port + offset}\b.* in use", done.stderr), done.stderr
 
 
-def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -> None:
+def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
     with dev(tmp_path, free_block()) as running:
         output = read_until("stop      Ctrl-C", running)
         (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
@@ -291,7 +291,7 @@ def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -
     assert "/console" == entered.url.path
 
 
-def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
+def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port) as running:
         output = read_until("stop      Ctrl-C", running)
@@ -339,16 +339,19 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_needs_a_running_dev_says_how_to_start_it(stopped: Path) -> None:
+def test_commands_that_need_a_running_dev_report_how_to_start_it(stopped: Path) -> None:
     start = f"Start it with 'make run ARGS=\"--data {stopped}\"'.\n"
-    results = [run(*command, "--data", str(stopped)) for command in (["env"], ["call", "notes", "list-databases"])]
+    connection_id = json.loads((stopped / "dev.json").read_text())["connections"]["notes"]
+    commands = (["env"], ["call", "notes", "list-databases"], ["connections", "test", connection_id])
+    results = [run(*command, "--data", str(stopped)) for command in commands]
 
-    assert [1, 1] == [ended.returncode for ended in results]
+    assert [1, 1, 1] == [ended.returncode for ended in results]
+    assert f"  → dev is not running in {stopped}. {start}" == results[2].stderr.partition("\n")[2]
     assert f"Error: dev is not running in {stopped}. {start}" == results[0].stderr
     assert results[1].stderr.endswith(f"does not respond: Connection refused. {start}")
 
 
-def test_a_folder_of_an_earlier_version_opens_with_its_keys_and_connections(served: Path) -> None:
+def test_a_folder_of_an_earlier_version_retains_keys_and_connections(served: Path) -> None:
     state, description = (json.loads((served / name).read_text()) for name in ("secrets.json", "dev.json"))
     secret = {name: state.pop(name) for name in ("secret_key", "operator_token")}
     del state["sandbox"]
@@ -436,7 +439,7 @@ def test_a_read_only_data_folder_is_named_and_unchanged(served: Path, options: l
 
 
 @requirement("common-148")
-def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
+def test_an_invalid_secrets_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
     assert failed_start(tmp_path, *free_ports()).startswith(
@@ -503,7 +506,9 @@ def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gateway.db", "kept.json", "dev.json"])
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_foreign_files_of_the_same_names_stop_dev_and_stay(tmp_path: Path, name: str, options: list[str]) -> None:
+def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
+    tmp_path: Path, name: str, options: list[str]
+) -> None:
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
@@ -515,7 +520,7 @@ def test_foreign_files_of_the_same_names_stop_dev_and_stay(tmp_path: Path, name:
     assert before == contents(tmp_path)
 
 
-def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(served: Path) -> None:
+def test_a_fresh_start_with_ports_in_use_deletes_nothing(served: Path) -> None:
     port = free_block()
     before = contents(served)
     with socket.create_server(("127.0.0.1", port + 4)):
@@ -543,7 +548,7 @@ def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
     assert page_ids == list({reply.json()["data"]["page_id"] for reply in replies})
 
 
-def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:
+def test_only_one_of_two_concurrent_starts_runs_and_the_other_reports_why(tmp_path: Path) -> None:
     started = [begun(tmp_path, free_block()), begun(tmp_path, free_block(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)

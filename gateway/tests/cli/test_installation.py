@@ -1,4 +1,4 @@
-"""Which installation a command works on: what the command line makes is what is served."""
+"""The installation on which a command works, and its settings file."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Folder:
         return Folder(tmp_path, probe.getsockname()[1])
 
 
-def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folder: Folder) -> None:
+def test_the_first_start_in_an_empty_folder_creates_and_reports_its_settings(folder: Folder) -> None:
     with folder.serving() as lines:
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
@@ -99,7 +99,7 @@ def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folde
     assert [{"url": folder.base_url}] == described["servers"]
 
 
-def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
+def test_objects_created_by_command_are_served(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
         key = folder.json("keys", "create", workspace["workspace_id"])["key"]
@@ -109,7 +109,7 @@ def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
 
 
 @requirement("administration-21")
-def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
+def test_links_of_the_start_and_of_the_command_sign_in(folder: Folder) -> None:
     with folder.serving() as lines:
         browser = folder.path / "browser"
         browser.write_text('#!/bin/sh\necho "$1" > opened')
@@ -124,7 +124,7 @@ def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> N
 
 
 @requirement("administration-21")
-def test_no_link_is_printed_where_a_log_is_stored(folder: Folder) -> None:
+def test_no_sign_in_link_is_printed_to_a_stored_log(folder: Folder) -> None:
     with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as lines:
         pass
 
@@ -135,7 +135,7 @@ def test_no_link_is_printed_where_a_log_is_stored(folder: Folder) -> None:
 
 @requirement("administration-21")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "console"])
-def test_no_link_is_created_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
+def test_no_sign_in_link_is_created_for_an_unreachable_url(folder: Folder, url: str) -> None:
     with folder.serving():
         ended = folder.run("console", "--url", url)
 
@@ -155,7 +155,7 @@ def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Fo
 
 
 @requirement("administration-22")
-def test_a_call_by_command_says_what_is_missing(folder: Folder) -> None:
+def test_a_call_by_command_reports_the_missing_setting(folder: Folder) -> None:
     with folder.serving() as lines:
         without_url = folder.run("call", "notes", "list-databases")
         without_key = folder.run("call", "notes", "list-databases", GATEWAY_URL=folder.base_url)
@@ -183,7 +183,7 @@ def test_a_second_start_preserves_the_settings_of_the_first(folder: Folder) -> N
     assert f"listening    {folder.base_url}" == lines[0]
 
 
-def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder) -> None:
+def test_existing_settings_in_the_file_are_retained_and_applied(folder: Folder) -> None:
     (folder.path / ".env").write_text(
         '# ours\nPOSTGRES_PASSWORD=x y\nexport GATEWAY_BASE_URL="https://gateway.example"'
     )
@@ -196,7 +196,7 @@ def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder)
     assert [{"url": "https://gateway.example"}] == described["servers"]
 
 
-def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Folder, tmp_path: Path) -> None:
+def test_a_settings_file_elsewhere_leads_to_the_same_database(folder: Folder, tmp_path: Path) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     elsewhere = tmp_path / "elsewhere"
@@ -207,7 +207,7 @@ def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Fo
     assert [workspace["workspace_id"]] == [row["workspace_id"] for row in listed]
 
 
-def test_the_environment_goes_before_the_file(folder: Folder) -> None:
+def test_the_environment_takes_precedence_over_the_file(folder: Folder) -> None:
     with folder.serving():
         folder.json("workspaces", "create", "Ours")
 
@@ -223,7 +223,7 @@ def test_a_missing_named_file_is_reported(folder: Folder) -> None:
     assert "Error: GATEWAY_ENV_FILE is nowhere.env, which does not exist.\n" == ended.stderr
 
 
-def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
+def test_no_secrets_are_created_for_a_database_whose_settings_are_missing(folder: Folder) -> None:
     with folder.serving():
         pass
     (folder.path / ".env").unlink()
@@ -235,7 +235,7 @@ def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(fold
     assert not (folder.path / ".env").exists()
 
 
-def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_it(folder: Folder) -> None:
+def test_commands_with_a_secret_of_the_environment_use_its_database(folder: Folder) -> None:
     exported = {
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_OPERATOR_TOKEN": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f",
@@ -252,7 +252,7 @@ def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_i
     assert not (folder.path / ".data" / "gateway.db").exists()
 
 
-def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None:
+def test_serve_uses_the_specified_folder_of_dev(folder: Folder) -> None:
     (folder.path / "mine").mkdir()
     dev = {"secret_key": "Ld3VxQ8pTn5ZrWk2Yc7Hf9sJb4Gm6EaU", "operator_token": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f"}
     (folder.path / "mine" / "secrets.json").write_text(json.dumps(dev))
@@ -264,7 +264,7 @@ def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None
     assert 200 == status
 
 
-def test_of_two_installations_in_a_folder_the_chosen_one_is_named(folder: Folder) -> None:
+def test_the_chosen_one_of_two_installations_is_reported(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     (folder.path / ".data").mkdir()

@@ -1,4 +1,4 @@
-"""``serve`` where it cannot start: one sentence, and nothing touched."""
+"""``serve`` if it cannot start: one error message, and no changes."""
 
 import gc
 import os
@@ -72,7 +72,7 @@ def test_a_second_server_on_the_same_file_fails(sandbox: Sandbox, tmp_path: Path
 
 
 @requirement("common-142")
-def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
+def test_a_server_with_a_port_in_use_changes_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", port)
@@ -126,7 +126,7 @@ def test_an_unusable_database_path_is_named(tmp_path: Path, path: Callable[[Path
 
 
 @requirement("common-148")
-def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
 
     with pytest.raises(
@@ -182,7 +182,7 @@ def test_secrets_that_cannot_decrypt_are_rejected(sandbox: Sandbox, tmp_path: Pa
 
 
 @requirement("common-150")
-def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sighup_does_not_end_the_server(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path) as installation:
         assert installation.process is not None
         installation.process.send_signal(signal.SIGHUP)
@@ -191,7 +191,7 @@ def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 @requirement("common-141")
-def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_killed_server_releases_the_database_file(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path) as installation:
         installation.end(signal.SIGKILL)
         installation.start()
@@ -199,7 +199,7 @@ def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> 
         assert installation.ready()
 
 
-def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_server_in_a_thread_does_not_change_garbage_collection(sandbox: Sandbox, tmp_path: Path) -> None:
     threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
     with run_gateway(sandbox, tmp_path):
         during = gc.get_freeze_count()
@@ -221,7 +221,7 @@ async def test_the_start_message_survives_a_database_outage(
 
 
 @requirement("administration-21")
-async def test_where_several_workers_serve_their_supervisor_prints_a_link(
+async def test_the_supervisor_of_several_workers_prints_a_link(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "GATEWAY_WORKERS": "2"}

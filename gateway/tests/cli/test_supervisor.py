@@ -1,4 +1,4 @@
-"""The supervisor by itself, with workers that do nothing but die, fall silent or cannot start."""
+"""The supervisor with workers that exit, hang or cannot start."""
 
 import asyncio
 import os
@@ -78,7 +78,7 @@ async def supervising(
 
 
 @requirement("common-208")
-async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
+async def test_the_backoff_grows_while_a_worker_keeps_exiting() -> None:
     with capture_logs() as logs:
         async with supervising(DIES):
             await until(lambda: _enough(logs, 3))
@@ -98,7 +98,7 @@ async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
 
 
 @requirement("common-208")
-async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
+async def test_a_worker_with_heartbeats_survives_a_suspended_supervisor() -> None:
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
     await process.wait()
@@ -114,7 +114,7 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
 
 
 @requirement("common-208")
-async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
+async def test_a_failed_process_start_is_retried() -> None:
     with capture_logs() as logs:
         async with supervising(DIES, missing=2):
             await until(lambda: _enough(logs, 3))
@@ -123,7 +123,7 @@ async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
 
 
 @requirement("common-207")
-async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
+async def test_the_exit_status_of_a_failed_first_worker_is_returned() -> None:
     async with supervising(FAILS) as task:
         status = await task
 
@@ -131,7 +131,7 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
 
 
 @requirement("common-210")
-async def test_a_worker_that_does_not_end_is_killed() -> None:
+async def test_a_worker_that_does_not_exit_is_killed() -> None:
     with capture_logs() as logs:
         async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -141,7 +141,7 @@ async def test_a_worker_that_does_not_end_is_killed() -> None:
 
 
 @requirement("common-210")
-async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
+async def test_the_supervisor_accepts_no_connections_during_shutdown() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as logs:
         async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:
             os.kill(os.getpid(), signal.SIGTERM)

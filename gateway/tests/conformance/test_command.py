@@ -1,4 +1,4 @@
-"""``conformance``: the contract checked from outside, where it is broken; that ours keeps it is in ``test_rooms``."""
+"""The command ``conformance`` against services that violate the contract."""
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_unusable_arguments_are_reported(tmp_path: Path, options: str, more: lis
     assert (2, True) == (ended.exit_code, message in " ".join(ended.stderr.split()))
 
 
-def test_the_checks_cite_clauses_that_stand() -> None:
+def test_the_checks_cite_existing_clauses() -> None:
     standing = {clause.name for page in PAGES for clause in clauses(page) if not clause.withdrawn}
     cited = {clause for check in (*OPERATION_CHECKS, *SERVICE_CHECKS) for clause in check.clauses}
 

@@ -1,4 +1,4 @@
-"""A dry run of every write: nothing is written, and what is told is what the write then sends."""
+"""Dry runs of every write: nothing is written, and the reported requests are those of the write."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ def pattern(request: Mapping[str, Any]) -> str:
 
 
 @requirement("common-212")
-def test_every_write_that_is_declared_is_tried() -> None:
+def test_every_declared_write_is_covered() -> None:
     assert set() == DECLARED - KINDS.keys()
 
 
@@ -93,7 +93,7 @@ def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: All
 
 
 @requirement("common-213", "common-214")
-def test_the_document_describes_the_answer(world: AllConnectors) -> None:
+def test_the_openapi_document_describes_the_response(world: AllConnectors) -> None:
     described = world.gateway.request("GET", "/openapi.json").body["components"]["schemas"]["DryRunAnswer"]
     described["properties"].pop("status")  # a reference
     answer = write(world, "boards.create_card", "Described", **DRY).body
@@ -104,7 +104,7 @@ def test_the_document_describes_the_answer(world: AllConnectors) -> None:
 
 
 @requirement("common-216")
-def test_its_run_says_so(world: AllConnectors) -> None:
+def test_the_run_of_a_dry_run_is_marked(world: AllConnectors) -> None:
     run_id = write(world, "boards.create_card", "Dry one", **DRY).body["run_id"]
     wet_id = write(world, "boards.create_card", "Wet one").body["run_id"]
     runs = [world.gateway.request("GET", f"/v1/runs/{one}").data for one in (run_id, wet_id)]
@@ -181,7 +181,7 @@ def test_a_dry_run_is_requested_in_either_of_two_prefer_headers(world: AllConnec
 
 
 @requirement("common-212")
-def test_a_read_takes_no_notice(world: AllConnectors) -> None:
+def test_a_read_ignores_the_dry_run_preference(world: AllConnectors) -> None:
     reply = world.gateway.request(
         "GET",
         "/v1/connectors/notes/databases",
@@ -193,7 +193,7 @@ def test_a_read_takes_no_notice(world: AllConnectors) -> None:
 
 
 @requirement("common-212")
-def test_a_key_that_only_reads_may_not_try(world: AllConnectors) -> None:
+def test_a_read_only_key_cannot_request_a_dry_run(world: AllConnectors) -> None:
     reader = world.gateway.with_key("read")
     reply = reader.post("/boards/cards", DRY, list_id=world.world.example("boards", "list_ids")[0], name="Not mine")
 
@@ -201,7 +201,7 @@ def test_a_key_that_only_reads_may_not_try(world: AllConnectors) -> None:
 
 
 @requirement("common-212")
-def test_what_it_assumed_is_not_remembered(world: AllConnectors) -> None:
+def test_a_dry_run_does_not_cache_its_assumptions(world: AllConnectors) -> None:
     world.prepare("boards.attach_checklist", "Dry list")
     write(world, "boards.attach_checklist", "Dry list", **DRY)
     write(world, "boards.attach_checklist", "Dry list")

@@ -1,4 +1,4 @@
-"""What every room must survive: an application that fails, hangs, cuts, throttles or cannot be reached."""
+"""Every connector with a vendor that fails, hangs, truncates, throttles or is unreachable."""
 
 import socket
 from collections.abc import Iterator

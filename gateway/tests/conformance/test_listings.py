@@ -1,4 +1,4 @@
-"""What must hold for every listing of every room that is read to its end: it never looks as if it had ended."""
+"""Every listing that is read to its end reports an error if it does not end."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
@@ -138,7 +138,7 @@ async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None
 
 @requirement("common-6")
 @every_listing
-async def test_a_listing_that_goes_in_circles_is_an_error_at_once(listing: Listing) -> None:
+async def test_a_listing_with_a_repeated_cursor_is_an_error(listing: Listing) -> None:
     vendor = Vendor(listing.page, in_circles=True)
     with pytest.raises((UpstreamError, OutcomeUnknown)):
         await listing.read(client_of(listing.room, vendor))

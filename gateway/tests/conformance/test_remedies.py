@@ -1,4 +1,4 @@
-"""Every error of the catalogue is raised as callers meet it, and its remedy is followed: then the call works."""
+"""Every error of the catalogue is raised through the API, and the call succeeds after its remedy is followed."""
 
 import asyncio
 import re
@@ -574,7 +574,7 @@ NOT_FOLLOWED: Mapping[str, str] = {
 }
 
 
-def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
+def test_every_error_has_a_followed_remedy_or_an_exemption() -> None:
     assert sorted(error.code for error in all_errors()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 

@@ -1,4 +1,4 @@
-"""Every write of every connector is made once: whatever happens to its requests, and however it is repeated."""
+"""Every write is performed once, despite lost responses, retries and concurrent calls."""
 
 from collections.abc import Iterator, Mapping
 from itertools import count

@@ -16,17 +16,17 @@ NAMES = ("name", "account_name")
 """Fields that contain the name of a connection for people."""
 
 
-async def choose_connection(target: GatewayTarget, connector: str, given: str | None) -> str:
+async def choose_connection(target: GatewayTarget, connector: str, requested: str | None) -> str:
     """Return the ID of the *given* connection, or of the only one. Raises ``ClickException`` if ambiguous."""
-    if given is None and connector in target.connections:
+    if requested is None and connector in target.connections:
         return target.connections[connector]
-    if given is not None and given.startswith(PREFIX):
-        return given
+    if requested is not None and requested.startswith(PREFIX):
+        return requested
     usable = await _usable(target, connector)
-    matches = usable if given is None else _find_by_name(usable, given)
+    matches = usable if requested is None else _find_by_name(usable, requested)
     if len(matches) == 1:
         return str(matches[0]["connection_id"])
-    raise click.ClickException(_ambiguity_message(connector, given, usable, matches))
+    raise click.ClickException(_ambiguity_message(connector, requested, usable, matches))
 
 
 async def _usable(target: GatewayTarget, connector: str) -> Sequence[Mapping[str, Any]]:
@@ -50,19 +50,19 @@ def _find_by_name(connections: Sequence[Mapping[str, Any]], name: str) -> Sequen
 
 def _ambiguity_message(
     connector: str,
-    given: str | None,
+    requested: str | None,
     usable: Sequence[Mapping[str, Any]],
     matches: Sequence[Mapping[str, Any]],
 ) -> str:
     if not usable:
         return f"There is no connection of {connector} yet. Create one with 'connector-gateway connections connect'."
-    if given is None or matches:
-        called = f" named {given!r}" if given else ""
+    if requested is None or matches:
+        called = f" named {requested!r}" if requested else ""
         choices = _format_list(matches)
         return f"There are several connections of {connector}{called}. Select one with --connection:\n{choices}"
-    suggestion = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
+    suggestion = closest_match(requested, [one[field] for one in usable for field in NAMES if one[field]])
     hint = f" Did you mean {suggestion!r}?" if suggestion else ""
-    return f"There is no connection of {connector} named {given!r}.{hint} Available:\n{_format_list(usable)}"
+    return f"There is no connection of {connector} named {requested!r}.{hint} Available:\n{_format_list(usable)}"
 
 
 def _format_list(connections: Sequence[Mapping[str, Any]]) -> str:

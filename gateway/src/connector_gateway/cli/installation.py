@@ -17,13 +17,20 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_installed, is_running, load_state
+from connector_gateway.cli.dev.data_folder import (
+    DEFAULT_FOLDER,
+    describe,
+    is_installed,
+    is_running,
+    load_state,
+    not_running_message,
+)
 from connector_gateway.cli.gateway_target import local_settings
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
-from connector_gateway.kit.errors import GatewayError, StorageUnavailable
+from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamUnavailable
 from connector_gateway.settings import Settings
 from connector_gateway.settings_reader import SettingsError
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
@@ -71,7 +78,7 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
     return {
         **emulator_settings(upstreams, described.get("clients", {})),
         **_hook_secrets(upstreams),
-        "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
+        "GATEWAY_DATABASE_URL": _database_url(data),
         "GATEWAY_SECRET_KEYS": state["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": state["operator_token"],
         "GATEWAY_PRIVATE_WEBHOOKS": "on",
@@ -79,6 +86,10 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
         "GATEWAY_SHARED_URL": "",
         **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
     }
+
+
+def _database_url(data: Path) -> str:
+    return f"sqlite:///{(data / 'gateway.db').resolve()}"
 
 
 def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -127,6 +138,10 @@ def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, js
     except UnusableDatabase as error:
         raise click.ClickException(str(error)) from error
     except GatewayError as error:
+        folder = data or DEFAULT_FOLDER
+        is_dev = settings.get("GATEWAY_DATABASE_URL") == _database_url(folder)
+        if isinstance(error, UpstreamUnavailable) and is_dev and not is_running(folder):
+            error.remedy = not_running_message(folder)
         exit_with_error(_body(error), json=json)
 
 

@@ -16,7 +16,7 @@ from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
 from connector_gateway.cli.manage.local_routes import run_route
 from connector_gateway.cli.output import as_json, console, is_terminal, show, show_json, to_json_text
-from connector_gateway.cli.terminal_tables import cell, count_fitting
+from connector_gateway.cli.terminal_tables import cell, count_visible_columns
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.outcome_text import explain_run
@@ -102,7 +102,7 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
     cells = [cell(summary[name]) for name in SUMMARY]
     if is_terminal():
         cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][
-            : count_fitting(WIDTHS, console.width)
+            : count_visible_columns(WIDTHS, console.width)
         ]
     click.echo(("  " if is_terminal() else "\t").join(cells).rstrip(" "))
 

@@ -57,7 +57,7 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value)
 
 
-def count_fitting(widths: Sequence[int], width: int) -> int:
+def count_visible_columns(widths: Sequence[int], width: int) -> int:
     """Return how many of the first columns fit into *width*, at least one."""
     used = -len(GAP)
     for number, column in enumerate(widths):
@@ -83,7 +83,7 @@ def table_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[
     min_widths = [
         full if name.endswith(("_id", "_at")) else min(full, NARROW) for name, full in zip(names, natural, strict=True)
     ]
-    visible = count_fitting(min_widths, width)
+    visible = count_visible_columns(min_widths, width)
     widths = _widen(min_widths[:visible], natural, width)
     return [_join(line[:visible], widths) for line in lines], names[visible:]
 

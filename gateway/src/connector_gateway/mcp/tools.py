@@ -81,7 +81,7 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
             read_only_hint=operation.scope == "read",
             destructive_hint=operation.overwrites,
             idempotent_hint=operation.idempotent,
-            # All data is in an application that other people use as well.
+            # Other people use the same vendor accounts.
             open_world_hint=True,
         ),
     )

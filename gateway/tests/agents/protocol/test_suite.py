@@ -1,4 +1,4 @@
-"""The protocol's own conformance suite: what it can check of a server that has none of the suite's own tools."""
+"""The protocol's own conformance suite, without the scenarios that need its own tools."""
 
 import json
 import os

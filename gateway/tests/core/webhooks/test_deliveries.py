@@ -334,6 +334,16 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
     assert ["/…"] == [request["path"] for request in run["upstream"]]
 
 
+async def test_the_run_of_a_failed_delivery_has_the_duration_of_its_request(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [(500, {}, b"")]
+    await post.see("a")
+    await post.deliver()
+    (run,) = await post.app.runs.list(post.workspace_id, operation="deliver_events")
+
+    assert 0 < run["upstream"][0]["duration_ms"] <= run["duration_ms"]
+
+
 @pytest.fixture
 async def public_only(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""

@@ -1,4 +1,4 @@
-"""Credentials that the operator pastes in the console: asked about, stored, and never shown again."""
+"""Credentials that operators paste are verified, stored, and never displayed again."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_invalid_credentials_are_reported_and_never_displayed(
     assert (before, False) == (newest(gateway)["connection_id"], WRONG in page.response.text)
 
 
-def test_an_application_that_does_not_exist_has_no_credentials(operator: Browser, gateway: Gateway) -> None:
+def test_an_unknown_vendor_has_no_credentials_form(operator: Browser, gateway: Gateway) -> None:
     page = credentials_page(operator, gateway, connector="nothing")
 
     assert [] == page.html.select("#f-credentials-token")
@@ -71,7 +71,7 @@ def test_credentials_of_a_connection_are_replaced(operator: Browser, gateway: Ga
     assert 200 == gateway.get("/notes/databases", connection_id=connection_id).status
 
 
-def test_credentials_of_another_account_are_taken_where_that_is_ticked(operator: Browser, gateway: Gateway) -> None:
+def test_credentials_of_another_account_are_accepted_if_confirmed(operator: Browser, gateway: Gateway) -> None:
     operator.submit(credentials_page(operator, gateway), "Connect", **good(gateway))
     connection_id = newest(gateway)["connection_id"]
     gateway.run(gateway.app.connections._update(connection_id, {"account_id": "somebody else"}, lambda _: None))

@@ -1,4 +1,4 @@
-"""Names that others chose, on every page that shows them: escaped, on their own, and able to wrap."""
+"""Untrusted names are escaped, isolated and wrapped on every page."""
 
 from urllib.parse import quote
 
@@ -43,7 +43,7 @@ def harmless(page: HtmlPage) -> bool:
 
 
 @hostile
-def test_the_name_of_a_workspace(operator: Browser, name: str, expected: str) -> None:
+def test_the_name_of_a_workspace_is_escaped(operator: Browser, name: str, expected: str) -> None:
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name)
     listed = operator.open("/console/workspaces", search=name)
 
@@ -54,7 +54,7 @@ def test_the_name_of_a_workspace(operator: Browser, name: str, expected: str) ->
 
 
 @hostile
-def test_the_name_of_a_key(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+def test_the_name_of_a_key_is_escaped(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     created = gateway.operator(
         "POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read", "name": name}
     ).data
@@ -65,7 +65,7 @@ def test_the_name_of_a_key(operator: Browser, gateway: Gateway, name: str, expec
 
 
 @hostile
-def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+def test_the_name_of_a_connection_is_escaped(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     connection_id = gateway.connections["notes"]
     gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"name": name})
     gateway.get("/notes/databases")
@@ -83,7 +83,7 @@ def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str
 
 
 @hostile
-def test_the_observed_name(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+def test_the_observed_account_name_is_escaped(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = Observation((name,), "page.property_updated", {"property": name, "to": [name]}, name)
     gateway.run(gateway.app._feed.add({connection_id: [seen]}))
@@ -94,7 +94,7 @@ def test_the_observed_name(operator: Browser, gateway: Gateway, name: str, expec
 
 
 @hostile
-def test_the_name_of_a_webhook(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
+def test_the_name_of_a_webhook_is_escaped(operator: Browser, gateway: Gateway, name: str, expected: str) -> None:
     body = {"workspace_id": gateway.workspace_id, "url": "https://example.com/events", "name": name}
     created = gateway.operator("POST", "/v1/webhooks", json=body).data
     pages = [operator.open(f"/console/webhooks{path}") for path in ("", f"/{created['webhook_id']}")]
@@ -105,7 +105,7 @@ def test_the_name_of_a_webhook(operator: Browser, gateway: Gateway, name: str, e
 
 @pytest.mark.parametrize("name", [MARKUP, TURNING, "\x00\x1b", "%ED%A0%80"])
 @pytest.mark.parametrize("path", ["/workspaces/{}", "/runs/{}", "/connections/{}", "/keys/{}/revoke", "/webhooks/{}"])
-def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
+def test_a_path_parameter_is_escaped(operator: Browser, path: str, name: str) -> None:
     page = operator.open("/console" + path.format(quote(name, safe="%")))
 
     assert page.status in {404, 422}
@@ -117,7 +117,7 @@ def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
     ["search", "status", "connection_id", "workspace_id", "operation", "since", "cursor", "done", "next", "link"],
 )
 @pytest.mark.parametrize("path", ["/workspaces", "/keys", "/connections", "/runs", "/sign-in"])
-def test_a_text_in_the_query(operator: Browser, path: str, field: str) -> None:
+def test_a_query_parameter_is_escaped(operator: Browser, path: str, field: str) -> None:
     page = operator.open(f"/console{path}", **{field: MARKUP + TURNING})
 
     assert page.status < 500

@@ -65,13 +65,13 @@ def test_a_failed_sign_in_is_recorded(visitor: Browser, gateway: Gateway) -> Non
     assert "a guess" not in str(entries)
 
 
-def test_every_page_says_who_signed_in(viewer: Browser) -> None:
+def test_every_page_displays_the_signed_in_operator(viewer: Browser) -> None:
     assert "viola, viewer" in viewer.open("/console").text
 
 
 @requirement("administration-4")
 @pytest.mark.parametrize("route", FOR_ADMINS, ids=lambda route: f"{route.method} {route.path}")
-def test_a_viewer_may_change_nothing(viewer: Browser, things: dict[str, str], route: ConsoleRoute) -> None:
+def test_a_viewer_cannot_change_anything(viewer: Browser, things: dict[str, str], route: ConsoleRoute) -> None:
     kind = route.path.split("/")[2]
     page = viewer.http.request(route.method, route.path.format(identifier=things.get(f"{kind[:-1]}_id")))
 
@@ -99,7 +99,7 @@ def test_a_viewer_may_change_nothing(viewer: Browser, things: dict[str, str], ro
         "/operators",
     ],
 )
-def test_pages_offer_a_viewer_nothing_that_changes(viewer: Browser, things: dict[str, str], path: str) -> None:
+def test_pages_offer_no_changes_to_a_viewer(viewer: Browser, things: dict[str, str], path: str) -> None:
     page = viewer.open("/console" + path.format(**things))
     forms = {form["action"] for form in page.html.select("form[method=post]")}
     led_to = [str(link["href"]) for link in page.html.select("main a[href]")]
@@ -169,7 +169,7 @@ def test_an_invalid_time_is_reported(operator: Browser) -> None:
     ],
 )
 @pytest.mark.parametrize("page", ["/console", "/console/audit", "/console/runs/nowhere"])
-def test_an_identifier_leads_to_its_page_from_anywhere(
+def test_searching_an_identifier_redirects_to_its_page(
     viewer: Browser, things: dict[str, str], page: str, name: str, where: str
 ) -> None:
     result = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
@@ -178,7 +178,9 @@ def test_an_identifier_leads_to_its_page_from_anywhere(
 
 
 @requirement("administration-16")
-def test_a_key_itself_leads_to_its_page_and_is_in_no_address(viewer: Browser, things: dict[str, str]) -> None:
+def test_searching_a_key_redirects_to_its_page_without_the_key_in_the_url(
+    viewer: Browser, things: dict[str, str]
+) -> None:
     result = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
     unknown = viewer.submit(viewer.open("/console"), "Find", q="cgw_" + "A" * 49)
 
@@ -187,7 +189,7 @@ def test_a_key_itself_leads_to_its_page_and_is_in_no_address(viewer: Browser, th
 
 
 @requirement("administration-16")
-def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
+def test_searching_a_name_searches_workspaces(viewer: Browser) -> None:
     result = viewer.submit(viewer.open("/console"), "Find", q="Ac\u00e9 & Co")
 
     assert "/console/workspaces?search=Ac%C3%A9+%26+Co" == result.path
@@ -195,7 +197,7 @@ def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
 
 @requirement("administration-16")
 @pytest.mark.parametrize("text", ["run_", "run_../keys", "conn_//evil.example", "run_x?y", "key_\u202e", "ws_01"])
-def test_text_that_is_no_identifier_redirects_nowhere(viewer: Browser, text: str) -> None:
+def test_searching_other_text_redirects_to_no_other_site(viewer: Browser, text: str) -> None:
     result = viewer.submit(viewer.open("/console"), "Find", q=text)
 
     assert result.path.startswith("/console/workspaces")
@@ -225,7 +227,7 @@ def test_an_identifier_is_entered_when_there_are_many_workspaces(
 
 
 @requirement("administration-18")
-def test_a_run_shows_names_and_types_of_parameters_and_result(operator: Browser, gateway: Gateway) -> None:
+def test_a_run_lists_names_and_types_of_parameters_and_result(operator: Browser, gateway: Gateway) -> None:
     run_id = gateway.get("/notes/databases", limit=7).body["run_id"]
     page = operator.open(f"/console/runs/{run_id}")
     parameters, result = page.html.select(".shape")

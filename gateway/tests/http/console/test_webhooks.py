@@ -1,4 +1,4 @@
-"""Webhooks on the console: made with a secret that is shown once, watched, changed, replayed and removed."""
+"""Webhooks in the console: creation with a secret displayed once, changes, replays and deletion."""
 
 from collections.abc import Iterator
 from typing import Any

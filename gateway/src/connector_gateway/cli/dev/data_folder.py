@@ -130,6 +130,11 @@ def start_command(data: Path) -> str:
     return "make run" if data == DEFAULT_FOLDER else f'make run ARGS="--data {data}"'
 
 
+def not_running_message(data: Path) -> str:
+    """Return the sentences that report that ``dev`` does not run on *data*, and how to start it."""
+    return f"dev is not running in {data}. Start it with '{start_command(data)}'."
+
+
 def _reachable_url(data: Path) -> str | None:
     """Return the URL of the installation in *data*, or None if it does not accept connections."""
     base_url: str | None = describe(data).get("base_url")

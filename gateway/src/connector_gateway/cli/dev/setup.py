@@ -77,7 +77,7 @@ async def serve_dev(
         raise click.ClickException(f"The gateway could not be set up: {error}") from error
     except PermissionError as error:
         raise click.ClickException(
-            f"{error.filename} cannot be used by this user. Name another folder with --data."
+            f"This user cannot access {error.filename}. Choose another folder with --data."
         ) from error
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_running, start_command
+from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_running, not_running_message
 from connector_gateway.cli.gateway_target import data_folder
 
 Described = Mapping[str, Any]
@@ -27,7 +27,7 @@ def env(key: Literal["read", "write"], data: Path | None, *, operator: bool) -> 
     folder = data or DEFAULT_FOLDER
     described = describe(folder)
     if not is_running(folder):
-        raise click.ClickException(f"dev is not running in {folder}. Start it with '{start_command(folder)}'.")
+        raise click.ClickException(not_running_message(folder))
     token = {"GATEWAY_OPERATOR_TOKEN": described["operator_token"]} if operator else {}
     for name, value in (*exports(described, key), *token.items()):
         click.echo(f"export {name}={shlex.quote(value)}")

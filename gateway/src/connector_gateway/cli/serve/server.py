@@ -193,7 +193,7 @@ class GatewayServer(uvicorn.Server):
         if self._line is None:
             return nullcontext()
         return self._line.open(
-            retire=self._drain_connections, left_alone=partial(self.handle_exit, signal.SIGTERM, None)
+            retire=self._drain_connections, on_supervisor_exit=partial(self.handle_exit, signal.SIGTERM, None)
         )
 
     def _drain_connections(self) -> None:

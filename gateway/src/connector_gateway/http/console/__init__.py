@@ -2,7 +2,8 @@
 
 from connector_gateway.http.console.console_request import ROOT as CONSOLE
 from connector_gateway.http.console.console_request import SIGN_IN, Console
-from connector_gateway.http.console.endpoint import console_routes
+from connector_gateway.http.console.endpoint import ConsoleEndpoint, console_routes
+from connector_gateway.http.console.pages.not_found import NOT_FOUND
 from connector_gateway.http.console.pages.sign_in import LINK
 
-__all__ = ["CONSOLE", "LINK", "SIGN_IN", "Console", "console_routes"]
+__all__ = ["CONSOLE", "LINK", "NOT_FOUND", "SIGN_IN", "Console", "ConsoleEndpoint", "console_routes"]

@@ -93,8 +93,8 @@ class Console:
     clock: Clock
     first_steps: Callable[[], Awaitable[FirstSteps]]
 
-    def application_name(self, connector: str) -> str:
-        """Return the display name of the application of a connector."""
+    def vendor_name(self, connector: str) -> str:
+        """Return the display name of the vendor of a connector."""
         installed = self.connectors.get(connector)
         return connector if installed is None else installed.vendor
 
@@ -170,7 +170,7 @@ class ConsoleRequest:
             problem=explain(problem, form, self.console.connectors.get(connector)) if problem else None,
             form=form,
             done=DONE.get(self.query.get("done", ""), ""),
-            application=self.console.application_name,
+            vendor=self.console.vendor_name,
             first="cursor" not in self.query,
             now=self.console.clock.now(),
             **values,
@@ -218,5 +218,5 @@ class ConsoleRoute:
     for_admins: bool = False
     """Whether only admins may use it: it makes changes, prepares them, or displays user content."""
 
-    act: str = ""
+    audited_action: str = ""
     """The action in the audit trail if a viewer is rejected."""

@@ -1,12 +1,16 @@
-"""The choices that form fields offer: objects by name, applications, operations and event types."""
+"""Builds forms with the choices of their fields: objects by name, vendors, operations and event types."""
 
 from collections.abc import Mapping, Sequence
 
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.http.console.console_request import ConsoleRequest, identifier_field
-from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, build_controls, unassigned_details
+from connector_gateway.http.console.forms import MAX_CHOICES, Choices, Form, build_controls, unassigned_details
 from connector_gateway.http.console.tables import LISTS, display_title
-from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.errors import GatewayError, InvalidParameters
 from connector_gateway.kit.fields import Field
+
+LIST_PARAMETERS = {"cursor", "limit", "done"}
+"""Query parameters of every list that are no filters."""
 
 
 async def build_form(
@@ -43,6 +47,17 @@ def _unknown(value: str, choices: Choices) -> Choices:
     return [(one, one) for one in value.splitlines() if one and one not in offered]
 
 
+def check_filters(request: ConsoleRequest, fields: Sequence[Field]) -> None:
+    """Raise ``InvalidParameters`` for query parameters that are no filters of a list."""
+    allowed = [field.name for field in fields]
+    unknown = [name for name in request.query if name not in {*allowed, *LIST_PARAMETERS}]
+    if unknown:
+        details = [{"parameter": name, "allowed": allowed} for name in unknown]
+        error = InvalidParameters(f"Unknown filters: {', '.join(map(truncate, unknown))}.", *details)
+        error.remedy = f"Remove them from the URL. Allowed filters: {', '.join(allowed) or 'none'}."
+        raise error
+
+
 def requested_filters(request: ConsoleRequest, fields: Sequence[Field]) -> Mapping[str, str]:
     """Return the filters of a request for a list."""
     return {field.name: text for field in fields if (text := request.query.get(field.name, ""))}
@@ -53,7 +68,7 @@ async def _choices(request: ConsoleRequest, field: Field, values: Mapping[str, s
     if field.choices:
         return [(choice, choice) for choice in field.choices]
     if field.name == "connector":
-        return [(name, request.console.application_name(name)) for name in request.console.connectors]
+        return [(name, request.console.vendor_name(name)) for name in request.console.connectors]
     if field.name == "operation":
         connectors = request.console.connectors.values()
         operations = {operation.name: operation.title for one in connectors for operation in one.operations}
@@ -67,7 +82,7 @@ async def _objects(request: ConsoleRequest, resource: str, values: Mapping[str, 
     """Return the objects of a resource by name, in the selected workspace. None if there are too many."""
     route, identifier = LISTS[resource], identifier_field(LISTS[resource])
     within = {"workspace_id": values.get("workspace_id", "")} if resource != "workspaces" else {}
-    page = await request.submit(route, {**within, "limit": str(MOST_CHOICES)})
+    page = await request.submit(route, {**within, "limit": str(MAX_CHOICES)})
     if page.position is not None:
         return None
     objects = [(getattr(one, identifier), _display_name(request, one)) for one in page.items]
@@ -75,7 +90,7 @@ async def _objects(request: ConsoleRequest, resource: str, values: Mapping[str, 
 
 
 def _display_name(request: ConsoleRequest, record: object) -> str:
-    """Return the display name of an object, with its application if it has one."""
+    """Return the display name of an object, with its vendor if it has one."""
     connector = getattr(record, "connector", "")
     words = display_title(record) or str(next(iter(vars(record).values())))
-    return f"{words} ({request.console.application_name(connector)})" if connector else words
+    return f"{words} ({request.console.vendor_name(connector)})" if connector else words

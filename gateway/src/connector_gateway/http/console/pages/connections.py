@@ -69,7 +69,9 @@ async def events(request: ConsoleRequest) -> Response:
     events_page, before = await request.console.feed.latest(
         connection.connection_id, limit=EVENTS, before=_before(request)
     )
-    return request.show("events.html", connection=connection, events=events_page, before=before)
+    return request.show(
+        "events.html", connection=connection, events=events_page, before=before, before_event="before" in request.query
+    )
 
 
 def _before(request: ConsoleRequest) -> int | None:

@@ -79,7 +79,7 @@ async def sign_out(request: ConsoleRequest) -> Response:
 
 
 def _form(request: ConsoleRequest, problem: GatewayError | None = None) -> Response:
-    return request.show("sign_in.html", problem=problem, wanted=_requested_page(request))
+    return request.show("sign_in.html", problem=problem, next_page=_requested_page(request))
 
 
 async def _operator(request: ConsoleRequest) -> Operator:

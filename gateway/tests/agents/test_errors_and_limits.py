@@ -1,4 +1,4 @@
-"""What agents are refused, how they are told, and what they cannot use up."""
+"""Errors that agents receive, and limits on their requests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -114,7 +114,7 @@ def test_a_too_large_body_is_rejected(gateway: Gateway) -> None:
 
 @requirement("mcp-4")
 @pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc": "2.0", "jsonrpc": "2.0"}', b"[" * 9000, b"\xff"])
-def test_a_body_that_is_no_json_is_rejected(gateway: Gateway, body: bytes) -> None:
+def test_an_invalid_json_body_is_rejected(gateway: Gateway, body: bytes) -> None:
     reply = gateway.request("POST", PATH, headers={"Content-Type": "application/json"}, content=body)
 
     assert (400, -32700) == (reply.status, reply.body["error"]["code"])
@@ -148,7 +148,7 @@ def test_an_invalid_message_is_rejected_with_the_reason(
     assert wrong == [detail["parameter"] for detail in reply.body["error"]["data"]["error"]["details"]]
 
 
-def test_there_is_nothing_to_listen_to(gateway: Gateway) -> None:
+def test_event_streams_are_not_supported(gateway: Gateway) -> None:
     reply = gateway.request("GET", PATH)
 
     assert (405, "POST") == (reply.status, reply.headers["allow"])
@@ -179,7 +179,7 @@ async def test_all_invalid_arguments_are_reported(gateway: Gateway) -> None:
 
 
 @requirement("mcp-11")
-async def test_a_rate_limited_key_gets_the_time_to_wait(gateway: Gateway) -> None:
+async def test_a_rate_limited_key_receives_retry_after(gateway: Gateway) -> None:
     # The client also asks which version is spoken, and lists the tools to check a result.
     hasty = gateway.with_key(calls_per_minute=3)
     async with agent(hasty) as client:
@@ -224,7 +224,7 @@ def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
 
 
 @requirement("mcp-11")
-async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway) -> None:
+async def test_a_write_with_unknown_outcome_returns_a_remedy(gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Doubt"}}
     async with agent(gateway) as client:
@@ -287,7 +287,7 @@ async def test_an_internal_error_reveals_no_detail(
 
 
 @requirement("mcp-7")
-def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
+def test_null_arguments_are_treated_as_missing(gateway: Gateway) -> None:
     answer = post(gateway, "tools/call", name="notes_list_databases", arguments=None)
 
     assert "ok" == answer.body["result"]["structuredContent"]["status"]
@@ -297,7 +297,7 @@ def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
 
 
 @requirement("mcp-8")
-async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> None:
+async def test_a_connection_is_required_if_there_are_several(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("several", "paid"))["workspace_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     connection_ids = [
@@ -317,7 +317,7 @@ async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> Non
 
 
 @requirement("mcp-8")
-async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway: Gateway) -> None:
+async def test_a_key_without_connections_lists_and_calls_no_tool(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("empty", "paid"))["workspace_id"]
     gateway.run(gateway.app.connections.create(other, "notes", None))
     key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
@@ -381,7 +381,7 @@ async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
 
 
 @requirement("mcp-3")
-def test_a_thousand_sessions_leave_nothing_behind(gateway: Gateway) -> None:
+def test_a_thousand_sessions_leak_no_memory(gateway: Gateway) -> None:
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     post(gateway, "ping")
     before = len(asyncio.all_tasks(gateway.loop))
@@ -406,7 +406,7 @@ def test_warnings_appear_in_the_data_and_in_the_text() -> None:
 
 
 @requirement("mcp-12")
-def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
+def test_long_texts_of_a_large_result_are_truncated_and_marked() -> None:
     result = results.success_result(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
 
     assert 20_200 > len(first_text(result))
@@ -451,7 +451,7 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
         ({"GATEWAY_URL": "http://127.0.0.1:9"}, "Cannot connect to the gateway at http://127.0.0.1:9: "),
     ],
 )
-def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], message: str) -> None:
+def test_a_bridge_without_a_gateway_reports_the_reason(gateway: Gateway, changed: dict[str, str], message: str) -> None:
     ended = CliRunner().invoke(main, ["mcp"], env=named(gateway) | changed)
 
     assert (1, "") == (ended.exit_code, ended.stdout)
@@ -459,7 +459,7 @@ def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str
 
 
 @requirement("mcp-2")
-async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
+async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None:
     progress = ProgressLog()
     async with run_bridge(gateway, "legacy") as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=progress.note)
@@ -491,7 +491,7 @@ async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
 
 
 @requirement("mcp-19")
-async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> None:
+async def test_the_bridge_reconnects_after_a_restart_of_the_gateway(gateway: Gateway) -> None:
     port, request = free_port(), ListToolsRequest(params=PaginatedRequestParams())
     async with GatewayConnection(f"http://127.0.0.1:{port}", gateway.key) as link:
         async with passing(gateway, port):

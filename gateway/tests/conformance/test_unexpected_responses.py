@@ -1,6 +1,6 @@
-"""Answers of another shape than the vendor documents: told with their place, and never remembered.
+"""Undocumented vendor responses are reported with the JSON path, and are not cached.
 
-``tests/hostile`` mangles all answers at random; here are those that once went wrong, or are easily taken for right.
+``tests/hostile`` mutates all responses at random. Those here once caused errors, or are easily accepted by mistake.
 """
 
 from collections.abc import Iterator
@@ -117,5 +117,5 @@ def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(started
     assert "." not in odd.call or [] == list(defects(started.world, odd.call, content, again))
 
 
-def test_every_connector_is_tried() -> None:
+def test_every_connector_is_covered() -> None:
     assert set(CONNECTORS) <= {odd.call.partition(" ")[0].partition(".")[0] for odd in ODD}

@@ -1,4 +1,4 @@
-"""Who may see the console: sessions, what browsers hold, and wrong tokens."""
+"""Sessions, cookies and wrong tokens of the console."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_the_operator_token_opens_the_console(visitor: Browser) -> None:
 
 
 @pytest.mark.parametrize("cookie", ['pref={"wide": "yes or no"}', "theme[dark]=1", 'a=b; {"x":1}=2'])
-def test_cookies_of_other_programs_on_the_same_host_keep_nobody_out(visitor: Browser, cookie: str) -> None:
+def test_malformed_cookies_of_other_programs_do_not_prevent_signing_in(visitor: Browser, cookie: str) -> None:
     visitor.sign_in()
     session = visitor.http.cookies[SESSION]
     visitor.http.cookies.clear()
@@ -38,14 +38,14 @@ def test_cookies_of_other_programs_on_the_same_host_keep_nobody_out(visitor: Bro
 
 
 @pytest.mark.parametrize("route", CLOSED, ids=lambda route: f"{route.method} {route.path}")
-def test_without_a_session_every_page_and_form_leads_to_signing_in(visitor: Browser, route: ConsoleRoute) -> None:
+def test_every_page_and_form_without_a_session_redirects_to_sign_in(visitor: Browser, route: ConsoleRoute) -> None:
     answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)
 
     assert 303 == answer.status_code
     assert answer.headers["location"].startswith("/console/sign-in")
 
 
-def test_signing_in_leads_to_the_requested_page(visitor: Browser) -> None:
+def test_signing_in_redirects_to_the_requested_page(visitor: Browser) -> None:
     page = visitor.sign_in(at="/console/runs?status=error")
 
     assert "/console/runs?status=error" == page.path
@@ -63,7 +63,7 @@ def test_signing_in_leads_to_the_requested_page(visitor: Browser) -> None:
         "/console/\r\nX: y",
     ],
 )
-def test_signing_in_leads_to_no_other_page_than_the_consoles(visitor: Browser, elsewhere: str) -> None:
+def test_signing_in_redirects_only_to_pages_of_the_console(visitor: Browser, elsewhere: str) -> None:
     page = visitor.submit(visitor.open("/console/sign-in", next=elsewhere), "Sign in", operator_token=OPERATOR)
     form = visitor.open("/console/sign-in")
 
@@ -72,13 +72,13 @@ def test_signing_in_leads_to_no_other_page_than_the_consoles(visitor: Browser, e
 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example"])
-def test_a_forged_address_in_the_form_is_not_followed(visitor: Browser, elsewhere: str) -> None:
+def test_a_forged_redirect_in_the_form_is_ignored(visitor: Browser, elsewhere: str) -> None:
     page = visitor.submit(visitor.open("/console"), "Sign in", operator_token=OPERATOR, next=elsewhere)
 
     assert "/console" == page.path
 
 
-def test_a_wrong_token_is_reported_plainly(visitor: Browser) -> None:
+def test_a_wrong_token_is_reported(visitor: Browser) -> None:
     page = visitor.sign_in("wrong")
 
     assert 401 == page.status
@@ -91,12 +91,12 @@ def test_an_api_key_is_not_the_operator_token(visitor: Browser, gateway: Gateway
     assert 401 == visitor.sign_in(gateway.key).status
 
 
-def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
+def test_a_wrong_token_is_not_displayed(visitor: Browser) -> None:
     assert "what-was-typed" not in visitor.sign_in("what-was-typed").response.text
 
 
 @requirement("limits-2")
-def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: Path) -> None:
+def test_wrong_tokens_share_the_throttle_of_the_api(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors={}) as gateway:
         browser = Browser(gateway)
         form = browser.open("/console/sign-in")
@@ -124,7 +124,7 @@ def test_the_session_cookie_is_hidden_from_scripts_and_other_sites(visitor: Brow
     assert {"HttpOnly", f"Max-Age={SESSION_SECONDS:.0f}", "Path=/console", "SameSite=lax"} == set(rules)
 
 
-def test_behind_https_it_is_sent_by_https_only_and_below_the_address_there(tmp_path: Path) -> None:
+def test_the_session_cookie_behind_https_is_secure_and_limited_to_its_path(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_BASE_URL="https://example.com/gateway") as gateway:
         answer = gateway.http.get(f"{gateway.base_url}/console/sign-in")
 
@@ -132,7 +132,7 @@ def test_behind_https_it_is_sent_by_https_only_and_below_the_address_there(tmp_p
     assert 'action="/gateway/console/sign-in"' in answer.text
 
 
-def test_each_sign_in_makes_a_new_session_and_ends_the_one_before(visitor: Browser) -> None:
+def test_each_sign_in_replaces_the_session(visitor: Browser) -> None:
     visitor.sign_in()
     first = visitor.http.cookies[SESSION]
     overview = visitor.open("/console")
@@ -145,7 +145,7 @@ def test_each_sign_in_makes_a_new_session_and_ends_the_one_before(visitor: Brows
 
 
 @pytest.mark.parametrize("planted", ["chosen-by-somebody-else", "A" * 86, "\u00e9".encode().hex(), "x" * 5000])
-def test_a_session_that_somebody_else_chose_is_never_taken(visitor: Browser, planted: str) -> None:
+def test_a_session_chosen_by_another_client_is_not_accepted(visitor: Browser, planted: str) -> None:
     visitor.http.cookies.set(SESSION, planted, path="/console")
     before = visitor.open("/console")
     visitor.http.cookies.clear()
@@ -166,7 +166,7 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
     assert 303 == _status(operator, copied)
 
 
-def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: Path) -> None:
+def test_a_session_survives_a_restart_but_not_a_changed_operator_token(tmp_path: Path) -> None:
     with restartable_gateway(Sandbox({}), tmp_path, connectors={})() as gateway:
         browser = Browser(gateway)
         browser.sign_in()
@@ -196,7 +196,7 @@ def test_a_link_signs_in_once(visitor: Browser, gateway: Gateway) -> None:
 
 
 @requirement("administration-21")
-def test_a_used_link_leads_whoever_is_signed_in_to_the_console(operator: Browser, gateway: Gateway) -> None:
+def test_a_used_link_redirects_signed_in_operators_to_the_console(operator: Browser, gateway: Gateway) -> None:
     link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
 
     assert ["/console", "/console"] == [operator.open(link).path, operator.open(link).path]
@@ -220,7 +220,7 @@ def _status(client: Browser | Gateway, session: str) -> int:
 
 
 @requirement("administration-6")
-def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operator: Browser, gateway: Gateway) -> None:
+def test_a_session_expires_without_page_requests(operator: Browser, gateway: Gateway) -> None:
     ago = gateway.app.clock.now() - IDLE_SECONDS / 2
     gateway.run(_written(gateway, ago))
     operator.http.get("/console", headers={"X-Console-Refresh": "1"})
@@ -233,7 +233,7 @@ def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operato
 
 
 @requirement("administration-6")
-def test_a_session_that_nobody_used_leads_to_signing_in(operator: Browser, gateway: Gateway) -> None:
+def test_an_idle_session_redirects_to_sign_in(operator: Browser, gateway: Gateway) -> None:
     gateway.run(_written(gateway, gateway.app.clock.now() - IDLE_SECONDS))
 
     assert "Sign in to the console" == operator.open("/console").heading

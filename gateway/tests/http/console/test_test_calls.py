@@ -1,4 +1,4 @@
-"""Calls that an operator makes in the console: only those that read, recorded like any call, and under a name."""
+"""Test calls in the console: read operations only, recorded under the name of the operator."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gat
 
 
 @requirement("administration-19")
-def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gateway) -> None:
+def test_only_read_operations_are_offered(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(address(gateway, operation="create_page"))
     offered = [one.text for one in page.html.select(".tabs a")]
 
@@ -45,7 +45,7 @@ def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gatew
 
 
 @requirement("administration-19")
-def test_errors_appear_beside_their_fields(operator: Browser, gateway: Gateway) -> None:
+def test_errors_are_displayed_next_to_their_fields(operator: Browser, gateway: Gateway) -> None:
     page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
     run = operator.open(page.link("Details of the call"))
 
@@ -54,7 +54,7 @@ def test_errors_appear_beside_their_fields(operator: Browser, gateway: Gateway) 
     assert "error" in run.one("h1 .mark").text
 
 
-def test_the_newest_connection_that_works_is_tried(operator: Browser) -> None:
+def test_the_newest_active_connection_is_used(operator: Browser) -> None:
     assert operator.open("/console/try").path.endswith("/try")
 
 

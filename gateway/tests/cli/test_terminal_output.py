@@ -1,4 +1,4 @@
-"""What people see: terminals of several widths, and text that would like to be more than text."""
+"""Output in terminals of several widths, and untrusted text in it."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_tables import block_lines, cell, count_fitting, rows_lines
+from connector_gateway.cli.terminal_tables import block_lines, cell, count_visible_columns, rows_lines
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import type_in_terminal
 
@@ -43,7 +43,7 @@ def test_terminal_output_escapes_invisible_characters(environment: dict[str, str
     assert lines[1].startswith(rf"{workspace_id}  see [/docs] \x1b[31m\u202e  free")
 
 
-def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, str], workspace_id: str) -> None:
+def test_a_narrow_terminal_hides_columns_and_lists_them(environment: dict[str, str], workspace_id: str) -> None:
     ended, lines = type_in_terminal(40, "workspaces", "list", environment=environment)
 
     assert 0 == ended
@@ -62,7 +62,7 @@ def test_a_single_object_is_printed_without_line_breaks(environment: dict[str, s
 @pytest.mark.parametrize(
     ("width", "dropped"), [(200, []), (61, []), (60, ["state"]), (54, ["state"]), (53, ["title", "state"])]
 )
-def test_words_are_cut_and_columns_are_dropped_before_an_identifier_is_cut(width: int, dropped: list[str]) -> None:
+def test_texts_and_columns_are_shortened_before_identifiers(width: int, dropped: list[str]) -> None:
     lines, left_out = rows_lines([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
 
     assert dropped == left_out
@@ -106,7 +106,7 @@ def test_a_single_object_is_printed_in_full() -> None:
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
 def test_only_fitting_columns_are_printed(width: int, columns: int) -> None:
-    assert columns == count_fitting([10, 5, 5], width)
+    assert columns == count_visible_columns([10, 5, 5], width)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_invisible_characters_are_escaped(text: str, expected: str) -> None:
     assert expected == escape_control_chars(text)
 
 
-def test_json_says_the_same_with_escapes() -> None:
+def test_json_with_escapes_has_the_same_value() -> None:
     text = json.dumps({"name": "a\u202eb\x9b\n"}, ensure_ascii=False, indent=1)
 
     expected = printable_json(text)
@@ -165,7 +165,7 @@ def test_credentials_are_prompted_for_without_an_echo(environment: dict[str, str
 @pytest.mark.parametrize(
     ("answers", "options", "status"), [(["n"], [], 1), (["y"], [], 0), ([], ["--yes"], 0)], ids=["no", "yes", "--yes"]
 )
-def test_what_cannot_be_undone_is_confirmed(
+def test_irreversible_actions_require_confirmation(
     environment: dict[str, str], workspace_id: str, answers: list[str], options: list[str], status: int
 ) -> None:
     _, created = type_in_terminal(80, "keys", "create", workspace_id, "--json", environment=environment)

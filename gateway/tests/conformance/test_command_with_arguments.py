@@ -1,4 +1,4 @@
-"""``conformance`` with arguments: every operation is called, and every write made once, against the stand-ins."""
+"""``conformance`` with arguments calls every operation, and performs every write once."""
 
 import json
 from pathlib import Path

@@ -86,7 +86,7 @@ def test_verifying_names_the_entry_that_was_edited(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_new_chain_can_be_begun() -> None:
+def test_a_new_chain_can_be_started() -> None:
     run_json("workspaces", "create", "Acme")
     begun = run_json("audit", "restart")
 

@@ -1,4 +1,4 @@
-"""What must hold for every operation of every room."""
+"""Requirements that every operation of every connector meets."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""An application answers more than is read at once: the same is asked for in smaller pages."""
+"""Vendor responses above the size limit are requested in smaller pages."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Secrets have one exit: whatever is done with a connection, none of its secrets is logged, traced, told or stored."""
+"""No secret of a connection is logged, traced, returned or stored in plain text."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Third parties that repeat the credentials they were sent: in no room do they reach an answer, the log or a run."""
+"""Credentials that vendors echo reach no response, log line or run."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Names, titles, texts and keys are shown as what they are, in tables, in JSON, in complaints and in pipes."""
+"""Names, titles, texts and keys in tables, JSON, error messages and pipes are printed as plain text."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def row_of(result: Result, identifier: str) -> list[str]:
 
 
 @each_storable
-def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+def test_the_name_of_a_key_is_printed_as_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     key = create(environment, "keys", "create", str(gateway.workspace_id), "--scope", "read", "--name", text)
     listed = run(environment, "keys", "list")
 
@@ -76,7 +76,7 @@ def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str]
 
 
 @each_storable
-def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+def test_the_name_of_a_connection_is_printed_as_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     command = ["connections", "create", str(gateway.workspace_id), "notes", "--name", text]
     connection = create(environment, *command, stdin=json.dumps(gateway.sandbox.emulators["notes"].credentials()))
     listed = run(environment, "connections", "list")
@@ -88,7 +88,7 @@ def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[st
 
 
 @each_storable
-def test_the_title_of_a_page_is_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
+def test_the_title_of_a_page_is_printed_as_text(gateway: Gateway, environment: dict[str, str], text: str) -> None:
     example = gateway.examples("notes")
     page = gateway.post("/notes/pages", database_id=example["database_id"], properties={"Name": text}).data
     where = ["--connection", gateway.connections["notes"], "--database-id", example["database_id"]]
@@ -130,7 +130,7 @@ def workspaces(apart: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [80, 40])
-def test_a_terminal_is_steered_by_no_name(apart: dict[str, str], workspaces: list[str], columns: int) -> None:
+def test_names_contain_no_terminal_commands(apart: dict[str, str], workspaces: list[str], columns: int) -> None:
     ended, lines = type_in_terminal(columns, "workspaces", "list", environment=apart)
 
     identified = [line.split()[0] for line in lines if line.startswith("ws_")]

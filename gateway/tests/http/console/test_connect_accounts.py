@@ -1,4 +1,4 @@
-"""Connecting accounts from the console: links, what the application says, and what was granted."""
+"""Connecting accounts in the console: links, test results and granted scopes."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_a_connect_link_is_displayed_with_its_expiry(operator: Browser, gateway:
     assert page.link("Done").endswith(connection["connection_id"])
 
 
-def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, gateway: Gateway) -> None:
+def test_a_pending_connection_offers_a_connect_link(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(invited(operator, gateway).link("Done"))
     form = operator.open(page.link("Connect"))
     again = operator.submit(form, "Connect again")
@@ -34,7 +34,7 @@ def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, 
     assert (200, "Connect link") == (again.status, again.heading)
 
 
-def test_an_application_that_is_not_set_up_offers_credentials_alone(operator: Browser, gateway: Gateway) -> None:
+def test_a_vendor_without_an_oauth_app_offers_only_credentials(operator: Browser, gateway: Gateway) -> None:
     page = operator.open("/console/connections/new", connector="shelf")
     created = operator.http.post(
         "/console/connections/connect",
@@ -47,7 +47,7 @@ def test_an_application_that_is_not_set_up_offers_credentials_alone(operator: Br
     assert (409, True) == (created.status_code, 'value="A shelf"' in created.text)
 
 
-def test_applications_are_chosen_by_the_names_that_people_know(operator: Browser, gateway: Gateway) -> None:
+def test_vendors_are_listed_by_their_names(operator: Browser, gateway: Gateway) -> None:
     page = operator.open("/console/connections/create", workspace_id=gateway.workspace_id)
 
     assert "/console/connections/new" == page.path.partition("?")[0]
@@ -62,7 +62,7 @@ def test_an_invalid_link_is_not_created(operator: Browser, gateway: Gateway, fie
     assert [] == page.html.select("#connect_url")
 
 
-def test_the_application_is_queried_and_its_response_displayed(operator: Browser, gateway: Gateway) -> None:
+def test_testing_a_connection_displays_the_response_of_the_vendor(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     facts = operator.open(f"/console/connections/{connection_id}")
@@ -74,7 +74,7 @@ def test_the_application_is_queried_and_its_response_displayed(operator: Browser
     assert account in facts.one("#facts").get_text(" ", strip=True)
 
 
-def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operator: Browser, gateway: Gateway) -> None:
+def test_a_revoked_connection_offers_to_connect_again(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     gateway.revoke("notes")
     page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
@@ -89,7 +89,7 @@ def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operato
     assert "Connect link" == link.heading
 
 
-def test_an_unavailable_application_is_reported(operator: Browser, gateway: Gateway) -> None:
+def test_an_unavailable_vendor_is_reported(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=5)
     page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Test")
 

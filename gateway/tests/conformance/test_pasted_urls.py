@@ -1,4 +1,4 @@
-"""What people copy out of each application's address bar is understood by each of its operations."""
+"""URLs pasted from a vendor's address bar are accepted by every operation of its connector."""
 
 import time
 from typing import Annotated, Any
@@ -74,9 +74,7 @@ def understood(operation: Any, parameter: str, value: str) -> Any:
 
 @pytest.mark.parametrize(("operation", "parameter", "address", "meant"), TAKING)
 @requirement("common-185")
-def test_an_address_is_understood_wherever_its_identifier_is(
-    operation: Any, parameter: str, address: str, meant: str
-) -> None:
+def test_the_identifier_is_found_anywhere_in_a_url(operation: Any, parameter: str, address: str, meant: str) -> None:
     assert parameter not in violations_of(operation, **{parameter: address})
     assert meant == understood(operation, parameter, address)
 

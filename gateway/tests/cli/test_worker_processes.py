@@ -154,7 +154,7 @@ def test_each_worker_serves_the_metrics_of_all(workers: Installation) -> None:
 
 
 @requirement("common-208")
-def test_one_that_is_killed_is_replaced_and_the_others_answer_meanwhile(workers: Installation) -> None:
+def test_a_killed_worker_is_replaced_while_the_others_respond(workers: Installation) -> None:
     killed = min(pids(workers))
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: killed not in pids(workers))
@@ -181,7 +181,7 @@ def test_a_rolling_restart_fails_no_call(workers: Installation) -> None:
 
 
 @requirement("common-210")
-def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
+def test_all_workers_finish_their_calls_and_exit(workers: Installation) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1}
     workers.http.post(f"{workers.sandbox.address}/_control/notes/faults", json=fault)
     body = {"database_id": workers.sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
@@ -197,7 +197,7 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
 
 
 @requirement("common-210")
-def test_they_end_where_their_supervisor_was_killed(workers: Installation) -> None:
+def test_workers_exit_if_their_supervisor_is_killed(workers: Installation) -> None:
     wait_until(lambda: len(pids(workers)) == 2)
     left = pids(workers)
     workers.end(signal.SIGKILL)

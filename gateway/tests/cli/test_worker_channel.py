@@ -1,4 +1,4 @@
-"""A worker by itself, on a line whose other end is the test's."""
+"""A worker without its supervisor: the test holds the other end of the channel."""
 
 import socket
 import threading
@@ -37,7 +37,7 @@ class Starting:
 
 
 @requirement("common-209")
-def test_one_that_is_retired_while_it_starts_ends() -> None:
+def test_a_worker_retired_during_startup_exits() -> None:
     ours, theirs = socket.socketpair()
     worker = server(Starting(), "127.0.0.1", 0, line=SupervisorChannel(theirs.detach()))
     thread = threading.Thread(target=worker.run)

@@ -1,4 +1,4 @@
-"""Third parties refuse in a shape that they do not document: in every room that is told as theirs, never as a fault.
+"""Undocumented error responses of vendors are reported as vendor errors in every connector.
 
 What they do not have is told in the same way everywhere, too.
 """

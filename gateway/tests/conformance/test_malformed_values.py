@@ -1,4 +1,4 @@
-"""Identifiers and times that are not well formed: one rule for every operation of every connector."""
+"""Malformed identifiers and times, in every operation of every connector."""
 
 from typing import Any
 

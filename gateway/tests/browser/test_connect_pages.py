@@ -1,4 +1,4 @@
-"""The whole way of a user who connects an account, in a real browser, through every stand-in's consent."""
+"""Connecting an account in a real browser, through the consent page of every emulator."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -65,7 +65,7 @@ def newest(six: Gateway, name: str) -> dict[str, object]:
 
 
 @every
-async def test_a_user_who_denies_access_may_try_again_and_connects(signed_in: Window, six: Gateway, name: str) -> None:
+async def test_a_user_who_denies_access_can_retry_and_connect(signed_in: Window, six: Gateway, name: str) -> None:
     page = signed_in.page
     await invite(signed_in, six, name)
     await expect(page.get_by_role("heading", level=1)).to_have_text(f"Connect {titled(name)}")
@@ -110,7 +110,7 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 
 
 @pytest.mark.parametrize("name", SHARED)
-async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
+async def test_only_the_shared_part_of_an_account_is_connected(signed_in: Window, six: Gateway, name: str) -> None:
     page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
     await invite(signed_in, six, name)
     await go_on(page, name)
@@ -125,7 +125,7 @@ async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six
 
 
 @pytest.mark.parametrize("name", ["chat", "crm"])
-async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
+async def test_a_vendor_without_choices_grants_all_scopes_in_one_step(
     signed_in: Window, six: Gateway, name: str
 ) -> None:
     page = signed_in.page
@@ -136,7 +136,7 @@ async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
 
 
 @every
-async def test_another_account_is_connected_only_where_the_operator_allows_it(
+async def test_another_account_is_connected_only_if_the_operator_allows_it(
     signed_in: Window, six: Gateway, name: str
 ) -> None:
     page = signed_in.page
@@ -186,7 +186,7 @@ async def test_connecting_needs_no_scripts(browser: Browser, six: Gateway, conse
     assert "active" == newest(six, "notes")["status"]
 
 
-async def test_the_link_of_a_pending_connection_can_be_created_anew(signed_in: Window, six: Gateway) -> None:
+async def test_a_pending_connection_can_get_a_new_link(signed_in: Window, six: Gateway) -> None:
     page = signed_in.page
     await invite(signed_in, six, "crm")
     connection_id = newest(six, "crm")["connection_id"]

@@ -1,4 +1,4 @@
-"""The first word of a newcomer, ``make run``, where the Python at hand is of no use."""
+"""``make run`` with a missing or outdated Python."""
 
 import shutil
 import subprocess
@@ -58,7 +58,7 @@ def test_a_missing_python_is_reported(clone: Path) -> None:
     assert "Python 3.11 or newer is needed, and python-of-nobody is not" in ended.stderr
 
 
-def test_a_second_try_with_a_newer_one_makes_the_environment(clone: Path) -> None:
+def test_a_retry_with_a_newer_python_creates_the_environment(clone: Path) -> None:
     make(clone, ".venv/bin/python", f"PYTHON={python(clone, OLD)}")
 
     ended = make(clone, ".venv/bin/python", f"PYTHON={sys.executable}")

@@ -1,4 +1,4 @@
-"""The look for secrets in all that tests make the gateway say does find them."""
+"""The detection of secrets in the output of a gateway works."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -195,6 +195,6 @@ def test_a_secret_in_a_database_server_is_detected(new_postgres: str, tmp_path: 
     assert [f"{kind}, in the database"] == found
 
 
-def test_a_secret_that_is_too_short_to_be_looked_for_is_no_secret_of_a_test() -> None:
+def test_a_secret_too_short_to_detect_is_rejected() -> None:
     with pytest.raises(AssertionError, match="needs 12 characters"):
         LEAKS.learn(["sesame"], "a code")

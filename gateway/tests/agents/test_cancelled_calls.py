@@ -1,4 +1,4 @@
-"""Calls of agents when the client leaves, and when the service stops."""
+"""Calls of agents when the client disconnects, and when the service stops."""
 
 import json
 import signal
@@ -43,7 +43,9 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 
 @requirement("mcp-15")
 @pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
-def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway, meta: dict[str, Any]) -> None:
+def test_a_call_of_an_earlier_protocol_version_continues_without_its_client(
+    gateway: Gateway, meta: dict[str, Any]
+) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5, times=1)
     arguments = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
     request = posted("tools/call", name="notes_create_page", arguments=arguments, _meta=meta)
@@ -59,7 +61,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
 
 @requirement("mcp-7")
 @pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
-def test_a_call_under_way_is_answered_while_the_service_stops(
+def test_a_call_in_progress_gets_a_response_during_shutdown(
     sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]
 ) -> None:
     request = posted("tools/call", name="notes_list_databases", arguments={"limit": 1}, _meta=meta)
