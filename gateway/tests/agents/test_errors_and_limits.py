@@ -31,7 +31,7 @@ READS, WRITES = NOTES.operations[0], NOTES.operations[1]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     patience: dict[str, Any] = {
         "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
         "GATEWAY_MAX_BODY_BYTES": "20000",
@@ -44,9 +44,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def gateway(house: Gateway) -> Gateway:
-    house.clear("notes")
-    return house
+def gateway(shared_gateway: Gateway) -> Gateway:
+    shared_gateway.clear("notes")
+    return shared_gateway
 
 
 def post(gateway: Gateway, method: str, **params: Any) -> Reply:
@@ -54,7 +54,7 @@ def post(gateway: Gateway, method: str, **params: Any) -> Reply:
 
 
 def failing(error: Exception) -> Callable[..., Awaitable[Any]]:
-    """What ends with *fault*, whatever it is called with."""
+    """Return a function that raises *fault* for any arguments."""
 
     async def fail(*_: object) -> None:
         raise error
@@ -63,7 +63,7 @@ def failing(error: Exception) -> Callable[..., Awaitable[Any]]:
 
 
 async def error_message(request: Awaitable[object]) -> str:
-    """What is told of a request that the protocol refuses."""
+    """Return the error of a request that the protocol rejects."""
     with pytest.raises(MCPError) as raised:
         await request
     return raised.value.error.message
@@ -250,7 +250,7 @@ async def test_an_unknown_resource_is_reported_by_its_address(gateway: Gateway) 
 async def error_messages_while(
     error: Exception, gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch, *names: str
 ) -> list[str]:
-    """What an agent is told of each of *asked* while reading the database ends with *fault*."""
+    """Return the error for each request while reads of the database raise *fault*."""
     # However slow this machine is, the key is known from before, and so it is not who is let in that fails.
     monkeypatch.setattr(keys, "CACHE_SECONDS", 600)
     async with agent(gateway.with_key(), mode) as client:
@@ -471,8 +471,8 @@ async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None
 
 
 @asynccontextmanager
-async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
-    """Pass on what comes to *port* to the gateway; at the end, cut what is under way."""
+async def forward_connections(gateway: Gateway, port: int) -> AsyncIterator[None]:
+    """Forward connections at *port* to the gateway. Aborts open ones at the end."""
     writers: list[asyncio.StreamWriter] = []
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -494,10 +494,10 @@ async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
 async def test_the_bridge_reconnects_after_a_restart_of_the_gateway(gateway: Gateway) -> None:
     port, request = free_port(), ListToolsRequest(params=PaginatedRequestParams())
     async with GatewayConnection(f"http://127.0.0.1:{port}", gateway.key) as link:
-        async with passing(gateway, port):
+        async with forward_connections(gateway, port):
             first = await link.send(request, ListToolsResult)
         messages = [await error_message(link.send(request, ListToolsResult)) for _ in range(2)]
-        async with passing(gateway, port):
+        async with forward_connections(gateway, port):
             later = await link.send(request, ListToolsResult)
 
     assert len(NOTES.operations) == len(first.tools) == len(later.tools)

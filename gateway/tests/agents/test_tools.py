@@ -29,7 +29,7 @@ TOOLS = {
 NAMES = list(TOOLS)
 WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
-"""What is refused before there is a call of a tool; clients tell it to whoever set them up."""
+"""Errors before a tool is called. Clients report them to their administrators."""
 
 ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
@@ -52,7 +52,7 @@ def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
 
 
 def content(read: ReadResourceResult) -> Any:
-    """What a resource holds."""
+    """Return the content of a resource."""
     (item,) = read.model_dump()["contents"]
     return from_json(item["text"])
 

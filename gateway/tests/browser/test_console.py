@@ -49,25 +49,25 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def path_parameters(house: Gateway) -> dict[str, str]:
-    """What stands for the names in addresses."""
-    keys = house.operator("GET", "/v1/keys").data
-    runs = house.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
-    failed = house.operator("GET", "/v1/runs?status=error").data
+def path_parameters(gateway: Gateway) -> dict[str, str]:
+    """Values of the path parameters."""
+    keys = gateway.operator("GET", "/v1/keys").data
+    runs = gateway.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
+    failed = gateway.operator("GET", "/v1/runs?status=error").data
     return {
-        "workspace": house.workspace_id,
-        "connection": house.connections["notes"],
+        "workspace": gateway.workspace_id,
+        "connection": gateway.connections["notes"],
         "key": keys[0]["key_id"],
-        "webhook": house.operator("GET", "/v1/webhooks").data[0]["webhook_id"],
+        "webhook": gateway.operator("GET", "/v1/webhooks").data[0]["webhook_id"],
         "run": runs[0]["run_id"],
         "failed": failed[0]["run_id"],
     }
 
 
 @pytest.fixture(scope="module")
-async def signed_in(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
-    """A window in which somebody signed in."""
-    async with window(browser, house.base_url) as opened:
+async def signed_in(browser: Browser, gateway: Gateway) -> AsyncIterator[Window]:
+    """A window with a signed-in operator."""
+    async with window(browser, gateway.base_url) as opened:
         await opened.sign_in()
         yield opened
 
@@ -104,30 +104,30 @@ async def test_the_details_of_the_audit_trail_are_wide_enough_to_read(signed_in:
     ],
 )
 async def test_a_public_page_is_legible_at_every_width_and_colour_scheme(
-    browser: Browser, house: Gateway, path: str
+    browser: Browser, gateway: Gateway, path: str
 ) -> None:
-    async with window(browser, house.base_url) as opened:
+    async with window(browser, gateway.base_url) as opened:
         await opened.open(path)
 
         assert [] == await opened.flaws()
 
 
-async def test_the_colour_scheme_follows_the_preference_of_the_reader(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url) as light, window(browser, house.base_url, dark=True) as dark:
-        colours = [await background(one) for one in (light, dark)]
+async def test_the_colour_scheme_follows_the_preference_of_the_reader(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url) as light, window(browser, gateway.base_url, dark=True) as dark:
+        colours = [await background_colour(one) for one in (light, dark)]
 
     assert ["rgb(255, 255, 255)", "rgb(17, 21, 27)"] == colours
 
 
-async def background(opened: Window) -> str:
-    """The colour of a page's paper."""
+async def background_colour(opened: Window) -> str:
+    """Return the background colour of a page."""
     await opened.open("/console")
     colour: str = await opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     return colour
 
 
-async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url) as opened:
+async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url) as opened:
         keyboard = opened.page.keyboard
         await opened.open("/console/runs")
         await expect(opened.page.locator("input:focus")).to_be_editable()
@@ -167,13 +167,13 @@ async def test_an_automatic_refresh_is_marked_in_its_request(operator: Window) -
     assert "1" == request.headers["x-console-refresh"]
 
 
-async def test_a_list_refreshes_and_keeps_the_keyboard_focus(operator: Window, house: Gateway) -> None:
+async def test_a_list_refreshes_and_keeps_the_keyboard_focus(operator: Window, gateway: Gateway) -> None:
     page = operator.page
     await page.clock.install()
     await operator.open("/console/runs")
     await page.locator("td a").first.focus()
     before = await page.locator("tbody tr").count()
-    house.get("/notes/databases", limit="many")
+    gateway.get("/notes/databases", limit="many")
     await page.clock.run_for(5_500)
 
     await expect(page.locator("tbody tr")).to_have_count(before + 1)
@@ -206,8 +206,8 @@ async def test_a_page_with_an_expired_session_redirects_to_sign_in(operator: Win
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to the console")
 
 
-async def test_everything_works_without_scripts(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url, scripts=False) as opened:
+async def test_everything_works_without_scripts(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url, scripts=False) as opened:
         page = opened.page
         await opened.sign_in()
         await expect(page.locator("#live-state")).to_have_text("Reload the page for current data.")
@@ -226,7 +226,7 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
         await expect(page.get_by_role("status").first).to_have_text("The key is revoked.")
 
     assert (key or "").startswith("cgw_")
-    assert 401 == house.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
+    assert 401 == gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
 
 
 async def test_the_requests_of_a_run_are_drawn_on_a_time_axis(

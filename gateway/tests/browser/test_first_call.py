@@ -25,8 +25,8 @@ MOST_CLICKS = 12
 
 
 @dataclass
-class Person:
-    """Somebody whose clicks are counted."""
+class CountingUser:
+    """A user whose clicks are counted."""
 
     clicks: int = 0
 
@@ -43,7 +43,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def link(sandbox: Sandbox, tmp_path: Path) -> Iterator[str]:
-    """The link that ``serve`` prints in an empty folder."""
+    """Return the link that ``serve`` prints in an empty folder."""
     bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
     settings = {"GATEWAY_WATCH": "off", **settings_for(sandbox, ["notes"])}
     options: Any = {"cwd": tmp_path, "env": bare | settings, "stderr": subprocess.PIPE, "text": True}
@@ -59,7 +59,7 @@ def link(sandbox: Sandbox, tmp_path: Path) -> Iterator[str]:
 async def test_a_first_call_takes_a_dozen_clicks(
     executable: str, browser: Browser, sandbox: Sandbox, link: str
 ) -> None:
-    person, base_url = Person(), link.partition("/console")[0]
+    person, base_url = CountingUser(), link.partition("/console")[0]
     async with window(browser, base_url) as opened:
         page = opened.page
         steps, button, heading = (

@@ -33,7 +33,7 @@ NAMES = ["see [/docs]", "[red]not red", ":smile:", "\u202efdp.exe", "a\tb\nc\rd"
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands as a user of the installation in *environment* does."""
+    """Runs commands with the settings in *environment*."""
 
     environment: dict[str, str]
     columns: int = 200
@@ -75,7 +75,7 @@ def connected(gateway: Gateway, connector: str) -> tuple[str, str]:
     return "--connection", gateway.connections[connector]
 
 
-def records(gateway: Gateway, texts: str) -> list[str]:
+def create_records_command(gateway: Gateway, texts: str) -> list[str]:
     """The command that creates records."""
     example = gateway.examples("tables")
     into = ["--base-id", example["base_id"], "--table", example["table"]]
@@ -281,14 +281,14 @@ def test_json_output_is_the_unchanged_envelope(gateway: Gateway, shell: Shell) -
 
 
 def test_a_partial_success_has_its_own_exit_status(gateway: Gateway, shell: Shell) -> None:
-    result = shell.run(*records(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
+    result = shell.run(*create_records_command(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
 
     assert 4 == result.exit_code
     assert "status: partial: some items failed" in result.stderr
 
 
 def test_a_partial_result_without_successes_is_reported(gateway: Gateway, shell: Shell) -> None:
-    result = shell.run(*records(gateway, '[{"Nam": "Acme"}]'))
+    result = shell.run(*create_records_command(gateway, '[{"Nam": "Acme"}]'))
 
     assert 4 == result.exit_code
     assert "status: partial: all items failed\nwarning: Record 0 was not created: " in result.stderr
@@ -321,7 +321,7 @@ def test_every_unknown_name_has_its_own_suggestion(gateway: Gateway, shell: Shel
 
 @dataclass(frozen=True)
 class Customer:
-    """A workspace of its own, with connections of notes by name."""
+    """A new workspace, with connections of notes by name."""
 
     shell: Shell
     connections: dict[str, str]
@@ -402,8 +402,8 @@ def test_a_call_without_a_connection_reports_how_to_create_one(customer: Callabl
 
 
 def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) -> None:
-    first = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
-    again = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    first = shell.json(*create_records_command(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    again = shell.json(*create_records_command(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
     explained = shell.run("runs", "show", again["run_id"])
 
     assert first["data"] == again["data"]
@@ -415,8 +415,8 @@ def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) ->
 def test_a_repeat_with_other_parameters_prints_the_warning(
     gateway: Gateway, shell: Shell, json_option: list[str]
 ) -> None:
-    shell.run(*records(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
-    again = shell.run(*records(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
+    shell.run(*create_records_command(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
+    again = shell.run(*create_records_command(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
     run = shell.json("runs", "list", "--limit", "1")[0]
     explained = shell.run("runs", "show", run["run_id"])
 
@@ -476,7 +476,7 @@ def test_an_invalid_time_is_reported_by_option(shell: Shell) -> None:
 
 
 def test_runs_are_followed_as_they_end(gateway: Gateway, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call is made before each poll."""
+    """Perform a call before each poll."""
     run_ids: list[str] = []
 
     async def call(_: float) -> None:

@@ -17,7 +17,7 @@ from harness.subprocesses import start
 from harness.wait import wait_until
 
 
-def answers(port: int) -> bool:
+def is_listening(port: int) -> bool:
     try:
         return httpx.get(f"http://127.0.0.1:{port}/healthz").is_success
     except httpx.TransportError:
@@ -29,7 +29,7 @@ def served(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     port = free_port()
     own = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     process = start("serve", "--port", str(port), cwd=tmp_path, env={**os.environ, **FAST, **own})
-    wait_until(lambda: answers(port))
+    wait_until(lambda: is_listening(port))
     yield process
     process.kill()
     process.wait(30)

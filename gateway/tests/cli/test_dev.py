@@ -42,7 +42,7 @@ FIXED_NAMES = {
 
 @dataclass(frozen=True)
 class Dev:
-    """A running ``dev`` and what it tells tools."""
+    """A running ``dev`` and its description for tools."""
 
     process: subprocess.Popen[str]
     described: dict[str, Any]
@@ -71,7 +71,7 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
 
 
 def read_until(line: str, running: Dev) -> str:
-    """What a running ``dev`` prints until it has printed *line*."""
+    """Return the output of a running ``dev`` up to *line*."""
     assert running.process.stdout is not None
     output = ""
     while line not in output:
@@ -82,8 +82,8 @@ def read_until(line: str, running: Dev) -> str:
 
 
 @contextmanager
-def dev_after(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
-    """The same again, once the *earlier* one was stopped."""
+def restart_dev(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
+    """Start ``dev`` again in the folder of the stopped *earlier* one."""
     earlier.process.send_signal(signal.SIGINT)
     earlier.process.wait(60)
     with dev(earlier.data, port, *options) as again:
@@ -97,7 +97,7 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 
 def free_block() -> int:
-    """The first of ten free ports, below those that the system hands out."""
+    """Return the first of ten free ports below the ephemeral range."""
     first = secrets.choice(range(10_000, 30_000, 10))
     return first if all(map(is_free, range(first, first + 10))) else free_block()
 
@@ -172,7 +172,7 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
 def test_the_examples_of_the_reference_succeed_unchanged(running: Dev) -> None:
     document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
     calls = [
-        example_call(method, path, operation)
+        example_request(method, path, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
         if path.startswith("/v1/connectors/")
@@ -185,7 +185,7 @@ def test_the_examples_of_the_reference_succeed_unchanged(running: Dev) -> None:
     assert {} == {call: status for call, status in statuses.items() if status != 200}
 
 
-def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+def example_request(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request of the example of an operation in the OpenAPI document."""
     parameters = [
         parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
@@ -225,8 +225,8 @@ def test_keys_connections_and_history_survive_a_kill(tmp_path: Path) -> None:
     assert "ok" == run.json()["data"]["status"]
 
 
-def connected_by_browsers(running: Dev) -> list[str]:
-    """The active connections besides those that were made at the start."""
+def new_connections(running: Dev) -> list[str]:
+    """Return the active connections that were not created at startup."""
     headers = {"Authorization": f"Bearer {running.described['keys']['read']}"}
     listed = httpx.get(f"{running.described['base_url']}/v1/connections", headers=headers).json()["data"]
     active = [connection["connection_id"] for connection in listed if connection["status"] == "active"]
@@ -236,11 +236,11 @@ def connected_by_browsers(running: Dev) -> list[str]:
 def test_a_reset_of_the_sandbox_unblocks_budgets(running: Dev) -> None:
     control = f"{running.described['sandbox_url']}/_control"
     httpx.post(f"{control}/notes/faults", json={"fault": "throttle", "seconds": 3600, "path": "/v1/search"})
-    failed_start = [running.call("notes", "/databases", limit=1) for _ in range(2)]
+    start_error = [running.call("notes", "/databases", limit=1) for _ in range(2)]
 
     httpx.post(f"{control}/reset")
 
-    assert [429, 429] == [reply.status_code for reply in failed_start]
+    assert [429, 429] == [reply.status_code for reply in start_error]
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
@@ -331,7 +331,7 @@ def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> N
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a ``dev`` that was told to stop."""
+    """The folder of a stopped ``dev``."""
     folder = tmp_path_factory.mktemp("stopped")
     with dev(folder, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
@@ -351,36 +351,36 @@ def test_commands_that_need_a_running_dev_report_how_to_start_it(stopped: Path) 
     assert results[1].stderr.endswith(f"does not respond: Connection refused. {start}")
 
 
-def test_a_folder_of_an_earlier_version_retains_keys_and_connections(served: Path) -> None:
-    state, description = (json.loads((served / name).read_text()) for name in ("secrets.json", "dev.json"))
+def test_a_folder_of_an_earlier_version_retains_keys_and_connections(copied: Path) -> None:
+    state, description = (json.loads((copied / name).read_text()) for name in ("secrets.json", "dev.json"))
     secret = {name: state.pop(name) for name in ("secret_key", "operator_token")}
     del state["sandbox"]
-    (served / "secrets.json").write_text(json.dumps(secret))
-    (served / "kept.json").write_text(json.dumps(state))
-    shutil.rmtree(served / "sandbox")
+    (copied / "secrets.json").write_text(json.dumps(secret))
+    (copied / "kept.json").write_text(json.dumps(state))
+    shutil.rmtree(copied / "sandbox")
 
-    with dev(served, free_block(), "--quiet") as running:
+    with dev(copied, free_block(), "--quiet") as running:
         reply = running.call("notes", "/databases", limit=1)
 
     assert {name: description[name] for name in ("keys", "connections", "operator_token")} == {
         name: running.described[name] for name in ("keys", "connections", "operator_token")
     }
     assert 200 == reply.status_code
-    assert not (served / "kept.json").exists()
+    assert not (copied / "kept.json").exists()
 
 
 @pytest.fixture
-def served(stopped: Path, tmp_path: Path) -> Path:
-    """A copy of that folder."""
+def copied(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of a stopped ``dev``."""
     return Path(shutil.copytree(stopped, tmp_path / "served"))
 
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
-"""What keeps a superuser to the permissions of files."""
+"""A wrapper that subjects the superuser to file permissions."""
 
 
-def failed_start(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
-    """Why ``dev`` does not start."""
+def start_error(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
+    """Return the error with which ``dev`` fails to start."""
     ended = run("dev", "--data", str(data), *options, wrapper=wrapper)
     assert ended.returncode in {1, 2}
     assert "Traceback" not in ended.stderr
@@ -395,7 +395,7 @@ def free_ports() -> list[str]:
 @requirement("common-146")
 def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
     port = free_block()
-    sentence = failed_start(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
+    sentence = start_error(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
 
     taken = f"Error: Port {port + 3} of the gateway is also a port of the sandbox, whose ports start at {port}."
     assert f"{taken} Choose another --port or --sandbox-port." == sentence
@@ -404,7 +404,7 @@ def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--sandbox-port", "65501"), ("--port", "0")])
 @requirement("common-146")
 def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) -> None:
-    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in failed_start(
+    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in start_error(
         tmp_path, *options
     )
 
@@ -413,7 +413,7 @@ def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) ->
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
 
-    assert f"Error: {tmp_path / 'data'} is a file. Choose a folder with --data." == failed_start(
+    assert f"Error: {tmp_path / 'data'} is a file. Choose a folder with --data." == start_error(
         tmp_path / "data", *free_ports()
     )
 
@@ -421,28 +421,28 @@ def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 @requirement("common-148")
 def test_a_data_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    sentence = failed_start(tmp_path / "circle" / "data", *free_ports())
+    sentence = start_error(tmp_path / "circle" / "data", *free_ports())
 
     assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be created: ")
 
 
 @requirement("common-148")
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_a_read_only_data_folder_is_named_and_unchanged(served: Path, options: list[str]) -> None:
-    before = contents(served)
+def test_a_read_only_data_folder_is_named_and_unchanged(copied: Path, options: list[str]) -> None:
+    before = contents(copied)
 
-    served.chmod(0o500)
-    message = failed_start(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
+    copied.chmod(0o500)
+    message = start_error(copied, *free_ports(), *options, wrapper=UNPRIVILEGED)
 
-    assert f"Error: This user cannot write to the folder {served}. Choose another with --data." == message
-    assert before == contents(served)
+    assert f"Error: This user cannot write to the folder {copied}. Choose another with --data." == message
+    assert before == contents(copied)
 
 
 @requirement("common-148")
 def test_an_invalid_secrets_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
-    assert failed_start(tmp_path, *free_ports()).startswith(
+    assert start_error(tmp_path, *free_ports()).startswith(
         f"Error: {tmp_path / 'secrets.json'} does not contain the secrets of an installation."
     )
 
@@ -451,12 +451,12 @@ def test_an_invalid_secrets_file_is_reported(tmp_path: Path) -> None:
 def test_a_misspelt_setting_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
 
-    sentence = failed_start(tmp_path, *free_ports(), "--quiet")
+    sentence = start_error(tmp_path, *free_ports(), "--quiet")
     assert "Error: GATEWAY_NOTES_BUDGETS is not a setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
 
 
-def begun(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
-    """A ``dev`` that nobody waits for."""
+def start_in_background(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
+    """Start ``dev`` without waiting until it is ready."""
     ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
     return start("dev", "--data", str(data), *ports, "--quiet", *options, stderr=subprocess.PIPE, text=True)
 
@@ -497,7 +497,7 @@ def created_page_ids(running: Dev) -> list[str]:
 def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
     port = free_block()
     (tmp_path / "thesis.txt").write_text("years of work")
-    with dev(tmp_path, port, "--quiet") as first, dev_after(first, port, "--quiet", "--fresh") as second:
+    with dev(tmp_path, port, "--quiet") as first, restart_dev(first, port, "--quiet", "--fresh") as second:
         keys = first.described["keys"], second.described["keys"]
 
     assert keys[0] != keys[1]
@@ -512,7 +512,7 @@ def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
-    process = begun(tmp_path, free_block(), *options)
+    process = start_in_background(tmp_path, free_block(), *options)
     _, message = process.communicate(timeout=30)
 
     assert 1 == process.returncode
@@ -520,15 +520,15 @@ def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
     assert before == contents(tmp_path)
 
 
-def test_a_fresh_start_with_ports_in_use_deletes_nothing(served: Path) -> None:
+def test_a_fresh_start_with_ports_in_use_deletes_nothing(copied: Path) -> None:
     port = free_block()
-    before = contents(served)
+    before = contents(copied)
     with socket.create_server(("127.0.0.1", port + 4)):
-        process = begun(served, port, "--fresh")
+        process = start_in_background(copied, port, "--fresh")
         process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert before == contents(served)
+    assert before == contents(copied)
 
 
 def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
@@ -538,10 +538,10 @@ def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
         with httpx.Client(timeout=30) as http:
             BrowserUser(here, http).allow(first.described["connect_urls"]["mail"])
         replies = [create_page(first), create_page(first)]
-        with dev_after(first, port, "--quiet") as second:
+        with restart_dev(first, port, "--quiet") as second:
             replies += [create_page(second), create_page(second)]
             page_ids = created_page_ids(second)
-            (connected,) = connected_by_browsers(second)
+            (connected,) = new_connections(second)
             search = second.call("mail", "/messages", connection_id=connected, q="is:unread", limit=1)
 
     assert [200] * 5 == [reply.status_code for reply in (*replies, search)]
@@ -549,18 +549,18 @@ def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_only_one_of_two_concurrent_starts_runs_and_the_other_reports_why(tmp_path: Path) -> None:
-    started = [begun(tmp_path, free_block()), begun(tmp_path, free_block(), "--fresh")]
+    started = [start_in_background(tmp_path, free_block()), start_in_background(tmp_path, free_block(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)
-        failed_start = next(process for process in started if process.poll() is not None)
-        _, message = failed_start.communicate(timeout=30)
-        other = next(process for process in started if process is not failed_start)
+        start_error = next(process for process in started if process.poll() is not None)
+        _, message = start_error.communicate(timeout=30)
+        other = next(process for process in started if process is not start_error)
         wait_until((tmp_path / "dev.json").exists)
         left = other.poll()
     finally:
         stop(started)
 
-    assert (1, None) == (failed_start.returncode, left)
+    assert (1, None) == (start_error.returncode, left)
     assert message.startswith(
         (f"Error: dev is already running in {tmp_path}", f"Error: The folder {tmp_path} is being")
     )

@@ -22,7 +22,7 @@ from harness.wait import wait_until
 
 @dataclass
 class Folder:
-    """A working folder, and commands that are given in it."""
+    """A working folder, and commands that run in it."""
 
     path: Path
     port: int
@@ -40,12 +40,12 @@ class Folder:
 
     @contextmanager
     def serving(self, *options: str, **environment: str) -> Iterator[list[str]]:
-        """Serve while inside; what it says at the start is there at the end."""
+        """Serve in the context. The yielded list contains the output at the end."""
         lines: list[str] = []
         command = ("serve", "--port", str(self.port), *options)
         process = start(*command, **self._options(environment), stderr=subprocess.PIPE, text=True)
         try:
-            wait_until(lambda: process.poll() is not None or answers(f"{self.base_url}/readyz"))
+            wait_until(lambda: process.poll() is not None or is_listening(f"{self.base_url}/readyz"))
             yield lines
         finally:
             process.terminate()
@@ -57,14 +57,14 @@ class Folder:
         return {"cwd": self.path, "env": bare | settings}
 
 
-def answers(url: str) -> bool:
+def is_listening(url: str) -> bool:
     try:
         return httpx.get(url).is_success
     except httpx.TransportError:
         return False
 
 
-def opened(base_url: str, key: str) -> int:
+def status_of_listing(base_url: str, key: str) -> int:
     return httpx.get(f"{base_url}/v1/connections", headers={"Authorization": f"Bearer {key}"}).status_code
 
 
@@ -103,7 +103,7 @@ def test_objects_created_by_command_are_served(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
         key = folder.json("keys", "create", workspace["workspace_id"])["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
 
@@ -167,7 +167,7 @@ def test_a_call_by_command_reports_the_missing_setting(folder: Folder) -> None:
 
 
 def steps(lines: list[str]) -> list[str]:
-    """The steps that are listed, with whether they are done."""
+    """Return the listed steps, with whether they are done."""
     return [line[2:].split(" connector-gateway")[0].strip() for line in lines if line.startswith("  [")]
 
 
@@ -246,7 +246,7 @@ def test_commands_with_a_secret_of_the_environment_use_its_database(folder: Fold
     with folder.serving(**exported):
         workspace = folder.json("workspaces", "create", "Ours", **exported)
         key = folder.json("keys", "create", workspace["workspace_id"], **exported)["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
     assert not (folder.path / ".data" / "gateway.db").exists()
@@ -259,7 +259,7 @@ def test_serve_uses_the_specified_folder_of_dev(folder: Folder) -> None:
     with folder.serving("--data", "mine"):
         workspace = folder.json("workspaces", "create", "Ours", "--data", "mine")
         key = folder.json("keys", "create", workspace["workspace_id"], "--data", "mine")["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
 

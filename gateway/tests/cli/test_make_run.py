@@ -20,7 +20,7 @@ exit 1
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """As much of a clone as make looks at before it installs."""
+    """The part of a clone that make reads before it installs."""
     shutil.copy(MAKEFILE, tmp_path)
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "run.txt").touch()

@@ -14,7 +14,7 @@ from harness.requirement import requirement
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An installation of its own."""
+    """A new installation."""
     monkeypatch.setenv("GATEWAY_DATABASE_URL", f"sqlite:///{tmp_path / 'gateway.db'}")
     monkeypatch.setenv("GATEWAY_SECRET_KEYS", "Zq3vT8mXw1Lr6Yk0Bn4Jd7Hs2Pf5Gc9A")
     monkeypatch.chdir(tmp_path)

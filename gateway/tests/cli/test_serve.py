@@ -82,26 +82,26 @@ def test_a_server_with_a_port_in_use_changes_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-def in_no_folder(folder: Path) -> Path:
+def missing_folder(folder: Path) -> Path:
     return folder / "missing" / "gateway.db"
 
 
-def in_a_file(folder: Path) -> Path:
+def path_below_a_file(folder: Path) -> Path:
     (folder / "file").touch()
     return folder / "file" / "gateway.db"
 
 
-def in_circles(folder: Path) -> Path:
+def symlink_loop(folder: Path) -> Path:
     (folder / "circle").symlink_to(folder / "circle")
     return folder / "circle" / "gateway.db"
 
 
-def as_a_folder(folder: Path) -> Path:
+def folder_path(folder: Path) -> Path:
     (folder / "gateway.db").mkdir()
     return folder / "gateway.db"
 
 
-def as_a_text(folder: Path) -> Path:
+def text_file(folder: Path) -> Path:
     (folder / "gateway.db").write_text("Dear diary")
     return folder / "gateway.db"
 
@@ -109,11 +109,11 @@ def as_a_text(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("path", "output"),
     [
-        (in_no_folder, "The database's folder {0.parent} does not exist"),
-        (in_a_file, "{0.parent}, which should be the database's folder, is a file"),
-        (in_circles, "The database's folder {0.parent} does not exist"),
-        (as_a_folder, "{0}, which should be the database, is not a file"),
-        (as_a_text, "The file {0} is not a SQLite database"),
+        (missing_folder, "The database's folder {0.parent} does not exist"),
+        (path_below_a_file, "{0.parent}, which should be the database's folder, is a file"),
+        (symlink_loop, "The database's folder {0.parent} does not exist"),
+        (folder_path, "{0}, which should be the database, is not a file"),
+        (text_file, "The file {0} is not a SQLite database"),
     ],
 )
 @requirement("common-148")

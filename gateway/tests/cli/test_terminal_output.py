@@ -27,7 +27,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def workspace_id(environment: dict[str, str]) -> str:
-    """A workspace whose name has control characters, as a vendor's texts may."""
+    """A workspace whose name has control characters, like texts of vendors."""
     _, lines = type_in_terminal(80, "workspaces", "create", "Acme", "--json", environment=environment)
     created: str = json.loads("\n".join(lines))["workspace_id"]
     with closing(sqlite3.connect(environment["GATEWAY_DATABASE_URL"].removeprefix("sqlite:///"))) as database:

@@ -23,7 +23,7 @@ STORABLE = {
     "a very long word": "x" * 200,
     "tabs and lines": "a\tb\nc",
 }
-"""What applications keep as it is."""
+"""Texts that vendors store unchanged."""
 
 HOSTILE = STORABLE | {"controls": "\x1b[31mred\x07\x9b2J", "a title of the window": "\x1b]0;owned\x07"}
 
@@ -57,12 +57,12 @@ def run(environment: dict[str, str], *command: str, stdin: str | None = None) ->
 
 
 def create(environment: dict[str, str], *command: str, stdin: str | None = None) -> Any:
-    """What *command* says that it has made."""
+    """Return the object that *command* creates."""
     return json.loads(run(environment, *command, "--json", stdin=stdin).stdout)
 
 
-def row_of(result: Result, identifier: str) -> list[str]:
-    """The cells of the line that begins with *identifier*."""
+def find_row(result: Result, identifier: str) -> list[str]:
+    """Return the cells of the line that starts with *identifier*."""
     return next(line.split("\t") for line in result.stdout.split("\n") if line.startswith(identifier))
 
 
@@ -72,7 +72,7 @@ def test_the_name_of_a_key_is_printed_as_text(gateway: Gateway, environment: dic
     listed = run(environment, "keys", "list")
 
     assert text == key["name"]
-    assert escape_control_chars(text) in row_of(listed, key["key_id"])
+    assert escape_control_chars(text) in find_row(listed, key["key_id"])
 
 
 @each_storable
@@ -83,7 +83,7 @@ def test_the_name_of_a_connection_is_printed_as_text(gateway: Gateway, environme
     details = run(environment, "connections", "show", connection["connection_id"])
 
     assert text == connection["name"]
-    assert escape_control_chars(text) in row_of(listed, connection["connection_id"])
+    assert escape_control_chars(text) in find_row(listed, connection["connection_id"])
     assert f"name\t{escape_control_chars(text)}" in details.stdout.split("\n")
 
 
@@ -115,8 +115,8 @@ def test_an_error_about_a_text_escapes_it(gateway: Gateway, environment: dict[st
 
 
 @pytest.fixture(scope="module")
-def apart(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An installation that no gateway of this process serves."""
+def idle_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An installation without a running gateway."""
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path_factory.mktemp('apart') / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
@@ -124,14 +124,16 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def workspaces(apart: dict[str, str]) -> list[str]:
-    """Workspaces with names that are more than plain words."""
-    return [create(apart, "workspaces", "create", text)["workspace_id"] for text in STORABLE.values()]
+def workspaces(idle_environment: dict[str, str]) -> list[str]:
+    """Workspaces with names that contain special characters."""
+    return [create(idle_environment, "workspaces", "create", text)["workspace_id"] for text in STORABLE.values()]
 
 
 @pytest.mark.parametrize("columns", [80, 40])
-def test_names_contain_no_terminal_commands(apart: dict[str, str], workspaces: list[str], columns: int) -> None:
-    ended, lines = type_in_terminal(columns, "workspaces", "list", environment=apart)
+def test_names_contain_no_terminal_commands(
+    idle_environment: dict[str, str], workspaces: list[str], columns: int
+) -> None:
+    ended, lines = type_in_terminal(columns, "workspaces", "list", environment=idle_environment)
 
     identified = [line.split()[0] for line in lines if line.startswith("ws_")]
     assert 0 == ended
@@ -139,9 +141,9 @@ def test_names_contain_no_terminal_commands(apart: dict[str, str], workspaces: l
     assert lines == [escape_control_chars(line) for line in lines]
 
 
-def test_without_a_standard_output_a_command_ends_without_a_traceback(apart: dict[str, str]) -> None:
+def test_without_a_standard_output_a_command_ends_without_a_traceback(idle_environment: dict[str, str]) -> None:
     command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "connector_gateway", "workspaces", "list"]
 
-    ended = subprocess.run(command, env={**os.environ, **apart}, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, env={**os.environ, **idle_environment}, capture_output=True, text=True, check=False)
 
     assert "Traceback" not in ended.stderr

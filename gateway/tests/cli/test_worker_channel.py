@@ -16,7 +16,7 @@ from harness.wait import until
 
 
 class Starting:
-    """An application that goes on starting until it is told to stop."""
+    """An application that keeps starting until shutdown."""
 
     def __init__(self) -> None:
         self.stopping = Shutdown()
@@ -25,12 +25,12 @@ class Starting:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Wait to be stopped."""
+        """Wait for shutdown."""
         await until(self._stops)
         yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer nothing."""
+        """Send no response."""
 
     async def _stops(self) -> bool:
         return self.stopping.started

@@ -31,7 +31,7 @@ BOTH = [("1", "1"), ("2", "1")]
 def workers(
     postgres_server: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
-    """An installation of two workers; a test that ends it starts it again."""
+    """An installation of two workers. Tests that stop it start it again."""
     settings = {
         "GATEWAY_DATABASE_URL": postgres_on(postgres_server),
         "GATEWAY_SHARED_URL": valkey_of_tests.url,
@@ -46,18 +46,18 @@ def workers(
         installation.key = installation.manage(
             "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000
         )["key"]
-        wait_until(lambda: up(installation) == BOTH)
+        wait_until(lambda: reporting_workers(installation) == BOTH)
         yield installation
 
 
 def pids(installation: Installation) -> set[int]:
-    """The processes of the workers."""
+    """Return the process IDs of the workers."""
     assert installation.process is not None
     pid = installation.process.pid
     return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
-def lives(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -69,19 +69,19 @@ def metrics(installation: Installation) -> str:
     return httpx.get(f"{installation.base_url}/metrics", timeout=60).text
 
 
-def up(installation: Installation) -> list[tuple[str, str]]:
-    """Which workers told their metrics."""
+def reporting_workers(installation: Installation) -> list[tuple[str, str]]:
+    """Return the workers whose metrics are included."""
     return re.findall(r'^gateway_worker_up\{worker="(\d)"\} (\d)', metrics(installation), re.MULTILINE)
 
 
-def counted(installation: Installation) -> float:
-    """How many pages all workers have counted as created."""
+def count_created_pages(installation: Installation) -> float:
+    """Return the number of created pages in the metrics of all workers."""
     counts = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(installation), re.MULTILINE)
     return sum(map(float, counts))
 
 
-def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
-    """While inside, keyed writes; the answers' statuses."""
+def write_load(installation: Installation) -> AbstractContextManager[list[int]]:
+    """Send writes with keys in the context. Yields the statuses of their responses."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
     return load.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
 
@@ -145,12 +145,12 @@ def test_a_port_in_use_is_reported_before_workers_start() -> None:
 
 @requirement("common-211")
 def test_each_worker_serves_the_metrics_of_all(workers: Installation) -> None:
-    before = counted(workers)
-    with under_load(workers) as statuses:
+    before = count_created_pages(workers)
+    with write_load(workers) as statuses:
         wait_until(lambda: len(statuses) >= 40)
 
-    assert BOTH == up(workers)
-    assert len(statuses) == counted(workers) - before
+    assert BOTH == reporting_workers(workers)
+    assert len(statuses) == count_created_pages(workers) - before
 
 
 @requirement("common-208")
@@ -160,7 +160,7 @@ def test_a_killed_worker_is_replaced_while_the_others_respond(workers: Installat
     wait_until(lambda: killed not in pids(workers))
     answers = [httpx.get(f"{workers.base_url}/healthz").status_code for _ in range(5)]
     wait_until(lambda: len(pids(workers) - {killed}) == 2)
-    wait_until(lambda: BOTH == up(workers))
+    wait_until(lambda: BOTH == reporting_workers(workers))
 
     assert [200] * 5 == answers
 
@@ -169,7 +169,7 @@ def test_a_killed_worker_is_replaced_while_the_others_respond(workers: Installat
 def test_a_rolling_restart_fails_no_call(workers: Installation) -> None:
     before = pids(workers)
     assert workers.process is not None
-    with under_load(workers) as statuses:
+    with write_load(workers) as statuses:
         wait_until(lambda: len(statuses) >= 10)
         workers.process.send_signal(signal.SIGHUP)
         wait_until(lambda: not pids(workers) & before, 60)
@@ -193,7 +193,7 @@ def test_all_workers_finish_their_calls_and_exit(workers: Installation) -> None:
     workers.start()
 
     assert answer is not None
-    assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if lives(pid)])
+    assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if is_alive(pid)])
 
 
 @requirement("common-210")
@@ -201,7 +201,7 @@ def test_workers_exit_if_their_supervisor_is_killed(workers: Installation) -> No
     wait_until(lambda: len(pids(workers)) == 2)
     left = pids(workers)
     workers.end(signal.SIGKILL)
-    wait_until(lambda: not any(map(lives, left)))
+    wait_until(lambda: not any(map(is_alive, left)))
 
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{workers.base_url}/healthz")

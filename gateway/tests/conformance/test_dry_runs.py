@@ -29,7 +29,7 @@ DRY = {"Prefer": "dry-run"}
 READING = re.compile(
     r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+|conversations\.\w+)$"
 )
-"""Paths of the applications that change nothing although they are posted to."""
+"""Vendor paths that change nothing although their method is POST."""
 
 every_write = pytest.mark.parametrize("name", KINDS)
 
@@ -41,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
 
 
 def write(world: AllConnectors, name: str, content: str, **headers: str) -> Reply:
-    """What is answered to a write, whose journal begins with it."""
+    """Clear the journal, perform a write, and return its response."""
     kind = KINDS[name]
     method, path, body = kind.request(world.world, content)
     sent = {"connection_id": world.gateway.connections[kind.connector], **body}
@@ -49,21 +49,21 @@ def write(world: AllConnectors, name: str, content: str, **headers: str) -> Repl
     return world.gateway.request(method, f"/v1/connectors/{kind.connector}{path}", json=sent, headers=headers)
 
 
-def changes(world: AllConnectors, name: str) -> Sequence[str]:
-    """The requests that change something and reached the application."""
+def changing_requests(world: AllConnectors, name: str) -> Sequence[str]:
+    """Return the requests with changes that reached the vendor."""
     seen = world.gateway.journal(KINDS[name].connector)
     return [f"{method} {path}" for method, path, _ in seen if method != "GET" and not READING.search(path)]
 
 
-def rows_but_runs(world: AllConnectors) -> Mapping[str, int]:
-    """How many rows each table has: claims, owners and all others, but not the history, which has its run."""
+def count_rows(world: AllConnectors) -> Mapping[str, int]:
+    """Return the number of rows of each table except the run history."""
     counts = [select(literal(name), func.count()).select_from(table) for name, table in TABLES.items()]
     database = world.gateway.app.database
     return dict(world.gateway.run(database.read(lambda reading: reading.execute(union_all(*counts)).all())))
 
 
 def pattern(request: Mapping[str, Any]) -> str:
-    """What a request that was told looks like once the application has given its identifiers."""
+    """Return a pattern for a reported request, in which the identifiers of the vendor are filled in."""
     path = request["path"].partition("?")[0]
     return f"{request['method']} " + re.sub(r"new\\-[a-z]+(\\-[^/]+)?", "[^/]+", re.escape(path))
 
@@ -78,12 +78,12 @@ def test_every_declared_write_is_covered() -> None:
 def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: AllConnectors, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
     world.prepare(name, content)
-    before, rows = len(list(KINDS[name].created(world.world, content))), rows_but_runs(world)
+    before, rows = len(list(KINDS[name].created(world.world, content))), count_rows(world)
     planned = write(world, name, content, **DRY, **{"Idempotency-Key": name})
-    sent, created = changes(world, name), list(KINDS[name].created(world.world, content))
-    rows_after = rows_but_runs(world)
+    sent, created = changing_requests(world, name), list(KINDS[name].created(world.world, content))
+    rows_after = count_rows(world)
     done = write(world, name, content, **{"Idempotency-Key": name})
-    then = changes(world, name)
+    then = changing_requests(world, name)
 
     assert ([], before, rows) == (sent, len(created), rows_after), planned.body
     assert ("dry-run", DRY_RUN) == (planned.headers["Preference-Applied"], planned.headers["Content-Type"])

@@ -33,13 +33,13 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 
 def ways(secret: str) -> list[str]:
-    """*secret* as third parties write it."""
+    """Return *secret* in the encodings that vendors use."""
     basic = b64encode(f"user:{secret}".encode()).decode()
     return [secret, quote(secret, safe=""), basic, b64encode(secret.encode()).decode()]
 
 
 def echo(credentials: Mapping[str, str], shape: str) -> Any:
-    """A refusal that repeats the credentials."""
+    """An error response that echoes the credentials."""
     said = "Refused: " + "; ".join(f"token={way} Bearer {way} ({way})" for s in credentials.values() for way in ways(s))
     fault = {"code": said, "message": said, "reason": said, "type": said, "status": said}
     bodies = {
@@ -52,7 +52,7 @@ def echo(credentials: Mapping[str, str], shape: str) -> Any:
 
 
 def replies(started: AllConnectors, connector: str, status: int, shape: str) -> list[Reply]:
-    """What is answered by every operation of *room* while the third party repeats what it was sent."""
+    """Return the responses of every operation of *room* while the vendor echoes requests."""
     gateway, names, content = started.with_new_connection(connector), writes_of(connector), f"echo {status} {shape}"
     readings = started.read_calls(connector)
     started.gateway.clear(connector)

@@ -31,7 +31,7 @@ WRITES = [pair for pair in OPERATIONS if pair[1].scope == "write"]
 PAGES = [pair for pair in OPERATIONS if "cursor" in pair[1].parameters]
 
 CONTRACTED = ("notes", "boards", "mail", "chat", "crm", "tables")
-"""The connectors that the contract names; others may follow."""
+"""The connectors of the contract. Others can follow."""
 
 PAGED = {
     "notes list_databases": (25, 100),
@@ -42,13 +42,13 @@ PAGED = {
     "crm look_up_contacts": (25, 100),
     "tables read_records": (50, 100),
 }
-"""The operations that answer with a page of a list, with how long it is unless told and how long it may be."""
+"""Paginated operations, with their default and maximum page size."""
 
 LISTED = {"crm list_properties", "tables list_tables"}
-"""Those that answer with a whole list."""
+"""Operations that return a complete list."""
 
 TOTAL = 30 * len(OPERATION_CHECKS) + len(SERVICE_CHECKS)
-"""Checks of the command."""
+"""The checks of the command."""
 
 every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
 every_write = pytest.mark.parametrize(
@@ -74,7 +74,7 @@ UNKNOWN = {
     "deal_id": "1" * 8,
     "record_id": f"rec{1:014}",
 }
-"""Identifiers that are well formed and lead nowhere."""
+"""Well-formed identifiers of objects that do not exist."""
 
 
 def call(
@@ -86,7 +86,7 @@ def call(
 
 
 def validation_messages(operation: AnyOperation, value: Any) -> list[str]:
-    """What is said when *value* is given for every parameter."""
+    """Return the violations if every parameter is *value*."""
     try:
         operation.params.model_validate(dict.fromkeys(operation.parameters, value))
     except ValidationError as error:
@@ -113,7 +113,7 @@ def test_the_contracted_operations_return_complete_lists() -> None:
 
 
 def returns_complete_list(operation: AnyOperation) -> bool:
-    """Whether an operation answers with a whole list."""
+    """Return True if an operation returns a complete list."""
     return issubclass(operation.result, Listing)
 
 
@@ -201,7 +201,7 @@ FILLED: Sequence[tuple[str, Mapping[str, str]]] = [
     ("crm look_up_contacts", {"property": "tier", "value": "gold"}),
     ("tables read_records", {"base_id": "", "table": ""}),
 ]
-"""Lists of which the seed holds more than a page, by their parameters; those of chat may be shorter than asked for."""
+"""Parameters of lists with more than one page in the seed. Pages of chat can be shorter than requested."""
 
 
 @requirement("notes-5", "mail-7", "crm-16", "tables-4")

@@ -21,7 +21,7 @@ MALFORMED = {
     "tables": "tblNoRecord",
 }
 NAMES = {"list_id", "attachment_id"}
-"""Parameters that accept other texts: a list's name is answered as such, and an attachment has two identifiers."""
+"""Parameters that also accept other texts: names of lists, and attachments with two identifiers."""
 
 IDENTIFIERS = [
     pytest.param(operation, parameter, MALFORMED[name], id=f"{name}.{operation.name}-{parameter}")
@@ -40,7 +40,7 @@ INSTANTS = [
 
 
 def violation_of(operation: Any, parameter: str, value: str) -> dict[str, Any]:
-    """The fault of *parameter* in a call of *operation*."""
+    """Return the violation of *parameter* in a call of *operation*."""
     with pytest.raises(InvalidParameters) as response:
         Arguments(path={}, body=Body(to_json({parameter: value, "no_such": 1}))).read(operation.params)
     return next(dict(detail) for detail in response.value.details if detail["parameter"] == parameter)

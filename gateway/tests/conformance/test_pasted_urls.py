@@ -59,14 +59,14 @@ OTHERS = [
 
 
 def violations_of(operation: Any, **values: Any) -> dict[str, str]:
-    """What is wrong, by parameter, with a call of *operation* that passes only *values*."""
+    """Return the violations by parameter of a call of *operation* with only *values*."""
     with pytest.raises(InvalidParameters) as response:
         Arguments(path={}, body=Body(to_json({**values, "no_such": 1}))).read(operation.params)
     return {violation["parameter"]: violation["message"] for violation in response.value.details}
 
 
-def understood(operation: Any, parameter: str, value: str) -> Any:
-    """What *operation* takes *given* for."""
+def parse_identifier(operation: Any, parameter: str, value: str) -> Any:
+    """Return the identifier that *operation* reads from *value*."""
     declared = operation.parameters[parameter]
     kind: Any = Annotated[declared.annotation, declared]
     return TypeAdapter(kind).validate_python(value)
@@ -76,7 +76,7 @@ def understood(operation: Any, parameter: str, value: str) -> Any:
 @requirement("common-185")
 def test_the_identifier_is_found_anywhere_in_a_url(operation: Any, parameter: str, address: str, meant: str) -> None:
     assert parameter not in violations_of(operation, **{parameter: address})
-    assert meant == understood(operation, parameter, address)
+    assert meant == parse_identifier(operation, parameter, address)
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)

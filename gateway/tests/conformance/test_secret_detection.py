@@ -35,7 +35,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 
 def token(gateway: Gateway) -> str:
-    """A token that the gateway keeps."""
+    """A token that the gateway stores."""
     return gateway.sandbox.emulators["notes"].credentials()["token"]
 
 
@@ -76,77 +76,77 @@ def test_ordinary_output_of_a_gateway_contains_no_secret(gateway: Gateway) -> No
 # Every kind of secret
 
 
-def departed(someone: BrowserUser) -> tuple[str, str]:
-    """Where somebody is asked for consent, and the state that they come back with."""
-    consent = someone.depart(open_link(someone.gateway)["connect_url"])
+def open_consent(person: BrowserUser) -> tuple[str, str]:
+    """Return the URL of the consent page, and the state of the callback."""
+    consent = person.depart(open_link(person.gateway)["connect_url"])
     return consent, dict(parse_qsl(urlsplit(consent).query))["state"]
 
 
-def verifier(someone: BrowserUser) -> str:
-    """What proves that who redeems a code asked for it."""
-    state, app = departed(someone)[1], someone.gateway.app
+def verifier(person: BrowserUser) -> str:
+    """Return the PKCE verifier of a consent."""
+    state, app = open_consent(person)[1], person.gateway.app
     query = select(tables.consents.c.sealed)
-    (sealed,) = someone.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
+    (sealed,) = person.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
     return str(app._vault.decrypt(sealed, OWNER + state)["verifier"])
 
 
-def code(someone: BrowserUser) -> str:
-    """A code that was redeemed."""
-    consent, _ = departed(someone)
-    with Browser() as there:
-        answer = there.allow(consent)
-    someone.come_back(consent, answer)
+def code(person: BrowserUser) -> str:
+    """Return a redeemed code."""
+    consent, _ = open_consent(person)
+    with Browser() as browser:
+        answer = browser.allow(consent)
+    person.come_back(consent, answer)
     return answer["code"]
 
 
-def granted(someone: BrowserUser) -> str:
-    """A token that was issued for a code."""
-    connection_id = open_link(someone.gateway)["connection_id"]
-    url = someone.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
-    someone.allow(url)
-    found = someone.gateway.run(someone.gateway.app.connections.find(connection_id))
+def issued_token(person: BrowserUser) -> str:
+    """Return a token that was issued for a code."""
+    connection_id = open_link(person.gateway)["connection_id"]
+    url = person.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
+    person.allow(url)
+    found = person.gateway.run(person.gateway.app.connections.find(connection_id))
     assert found is not None
     return found.stored["refresh_token"]
 
 
-def session(someone: BrowserUser) -> str:
-    """What a browser holds in which somebody signed in to the console."""
-    reader = Reader(someone.gateway)
+def session(person: BrowserUser) -> str:
+    """Return the session cookie of the console."""
+    reader = Reader(person.gateway)
     reader.sign_in()
     return str(reader.http.cookies["gateway_console"])
 
 
-def cookie(someone: BrowserUser) -> str:
-    """What a browser holds that was sent to the application."""
-    departed(someone)
-    return next(iter(someone.http.cookies.values()))
+def cookie(person: BrowserUser) -> str:
+    """Return the cookie of a browser that was redirected to the vendor."""
+    open_consent(person)
+    return next(iter(person.http.cookies.values()))
 
 
-def webhook_secret(someone: BrowserUser) -> str:
-    """The secret that deliveries to an address are signed with."""
-    body = {"workspace_id": someone.gateway.workspace_id, "url": "https://hooks.example/events"}
-    secret: str = someone.gateway.operator("POST", "/v1/webhooks", json=body).data["secret"]
+def webhook_secret(person: BrowserUser) -> str:
+    """Return the secret that signs deliveries to a webhook."""
+    body = {"workspace_id": person.gateway.workspace_id, "url": "https://hooks.example/events"}
+    secret: str = person.gateway.operator("POST", "/v1/webhooks", json=body).data["secret"]
     return secret
 
 
-def hook_secret(someone: BrowserUser) -> str:
-    """The secret that an application has handed over, and signs what it delivers with."""
+def hook_secret(person: BrowserUser) -> str:
+    """Return the secret with which a vendor signs its deliveries."""
     secret = f"secret_{token_urlsafe(32)}"
-    address = someone.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
-    someone.gateway.request("POST", urlsplit(address).path, json={"verification_token": secret})
+    address = person.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
+    person.gateway.request("POST", urlsplit(address).path, json={"verification_token": secret})
     return secret
 
 
 KINDS: dict[str, Callable[[BrowserUser], str]] = {
-    "a secret of a connection": granted,
-    "a secret of a client": lambda someone: someone.gateway.sandbox.emulators["notes"].client()["client_secret"],
-    "an API key": lambda someone: someone.gateway.key,
+    "a secret of a connection": issued_token,
+    "a secret of a client": lambda person: person.gateway.sandbox.emulators["notes"].client()["client_secret"],
+    "an API key": lambda person: person.gateway.key,
     "the operator token": lambda _: OPERATOR,
     "a verifier": verifier,
     "a code": code,
-    "a state": lambda someone: departed(someone)[1],
+    "a state": lambda person: open_consent(person)[1],
     "a cookie of a consent": cookie,
-    "a connect link": lambda someone: open_link(someone.gateway)["connect_url"].rpartition("/")[2],
+    "a connect link": lambda person: open_link(person.gateway)["connect_url"].rpartition("/")[2],
     "a session": session,
     "a webhook's secret": webhook_secret,
     "a hook's secret": hook_secret,
@@ -154,17 +154,17 @@ KINDS: dict[str, Callable[[BrowserUser], str]] = {
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[BrowserUser]:
-    with user(gateway) as someone:
-        yield someone
+def person(gateway: Gateway) -> Iterator[BrowserUser]:
+    with user(gateway) as person:
+        yield person
 
 
 @requirement("connections-24")
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_secret_is_detected_in_log_and_foreign_response(
-    gateway: Gateway, someone: BrowserUser, kind: str, capsys: pytest.CaptureFixture[str]
+    gateway: Gateway, person: BrowserUser, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    secret, path = KINDS[kind](someone), f"/v1/connections/{gateway.connections['notes']}"
+    secret, path = KINDS[kind](person), f"/v1/connections/{gateway.connections['notes']}"
     before = LEAKS.collect()
     structlog.get_logger().warning("refused", url=f"/connect/notes/callback?code={secret}&x=1")
     LEAKS.record("the log", capsys.readouterr().out)
@@ -186,8 +186,8 @@ def test_intended_secrets_are_returned_only_where_intended() -> None:
 def test_a_secret_in_a_database_server_is_detected(new_postgres: str, tmp_path: Path, kind: str) -> None:
     only: dict[str, Any] = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
     with run_emulators(notes=NotesEmulator) as sandbox:
-        with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:
-            secret = KINDS[kind](someone)
+        with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as person:
+            secret = KINDS[kind](person)
             gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
         found = LEAKS.collect()
         LEAKS.forget(secret)

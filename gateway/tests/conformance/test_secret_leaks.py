@@ -23,7 +23,7 @@ from workspace_sandbox import EMULATORS
 BY_TOKEN_PAGE = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": ""}
 
 WITHOUT_REFRESH = {"boards", "chat"}
-"""Tokens of Trello's token page, and of Slack without token rotation, have no end."""
+"""Tokens of Trello's token page, and of Slack without token rotation, do not expire."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def collector() -> Iterator[Inbox]:
 
 
 def settings(connector: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
-    """Everything that tells something is turned on; boards are connected by the API key, whose token is in a path."""
+    """Enable all logs and traces. Boards are connected by the API key, whose token is in a path."""
     said = {"GATEWAY_TRACES_URL": f"{collector.address}/v1/traces", "GATEWAY_ACCESS_LOG": "on"}
     said |= {"GATEWAY_LOG_LEVEL": "debug", "GATEWAY_GRACE_SECONDS": "0.03"}
     if connector == "boards":
@@ -41,8 +41,8 @@ def settings(connector: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
     return said
 
 
-def allow(someone: BrowserUser, url: str) -> None:
-    """Follow a connect link and allow the access, by the application's token page where it has one."""
+def grant_access(someone: BrowserUser, url: str) -> None:
+    """Follow a connect link and grant access, on the vendor's token page if it has one."""
     consent = someone.depart(url)
     with Browser() as there:
         answer = there.allow(consent)
@@ -52,15 +52,15 @@ def allow(someone: BrowserUser, url: str) -> None:
         someone.come_back(consent, answer)
 
 
-def pasted(gateway: Gateway, connector: str) -> str:
-    """A connection of credentials that the operator was given."""
+def create_connection(gateway: Gateway, connector: str) -> str:
+    """Create a connection from pasted credentials."""
     credentials = gateway.sandbox.emulators[connector].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": connector, "credentials": credentials}
     return str(gateway.operator("POST", "/v1/connections", json=body).data["connection_id"])
 
 
 def call_everything(started: AllConnectors, gateway: Gateway, connector: str) -> None:
-    """Call every operation, then have the application fail and repeat the credentials that it was sent."""
+    """Call every operation, then let the vendor fail and echo the credentials."""
     for number, name in enumerate(writes_of(connector)):
         started.prepare(name, f"marked {number}")
         write(gateway, started.world, name, f"marked {number}", f"marked {number}")
@@ -76,21 +76,23 @@ def call_everything(started: AllConnectors, gateway: Gateway, connector: str) ->
     started.gateway.clear(connector)
 
 
-def live(started: AllConnectors, someone: BrowserUser, connector: str, connection_id: str) -> tuple[bool, str]:
-    """Test a connection, renew its tokens, connect it again and remove it; whether they were renewed, and its end."""
+def use_and_remove(
+    started: AllConnectors, someone: BrowserUser, connector: str, connection_id: str
+) -> tuple[bool, str]:
+    """Use and remove a connection. Returns whether its tokens were refreshed, and its final status."""
     gateway = replace(started.gateway, connections={connector: connection_id})
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
     connection = gateway.run(gateway.app.connections.find(connection_id))
     assert connection is not None
     renewed = gateway.run(connection.refresh(connection.stored))
-    allow(someone, reconnecting(gateway, connection_id, allow_other_account=True))
+    grant_access(someone, reconnecting(gateway, connection_id, allow_other_account=True))
     call_everything(started, gateway, connector)
     gateway.request("GET", f"/v1/runs?connection_id={connection_id}")
     return renewed, gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]
 
 
 def spans(collector: Inbox) -> list[str]:
-    """What was sent to the trace collector."""
+    """Return the spans that were sent to the trace collector."""
     sent = [collector.arrived.get_nowait()[1] for _ in range(collector.arrived.qsize())]
     return [body.decode("latin-1") for body in sent]
 
@@ -111,11 +113,11 @@ def test_no_secret_of_a_connection_leaves_the_process(
         ):
             gateway.clear(connector)
             started = AllConnectors(gateway, World(VendorView(sandbox)))
-            of_operator = pasted(gateway, connector)
+            of_operator = create_connection(gateway, connector)
             connection = open_link(gateway, connector=connector)
-            allow(someone, connection["connect_url"])
-            of_user = live(started, someone, connector, connection["connection_id"])
-            live(started, someone, connector, of_operator)
+            grant_access(someone, connection["connect_url"])
+            of_user = use_and_remove(started, someone, connector, connection["connection_id"])
+            use_and_remove(started, someone, connector, of_operator)
             metrics = gateway.request("GET", "/metrics").body
     traced, logged = spans(collector), capsys.readouterr().out
     for text in traced:

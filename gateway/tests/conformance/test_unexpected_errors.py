@@ -28,7 +28,7 @@ BODIES: Sequence[object] = (
 
 
 NAMED = {error.code for error in all_errors() if error.subject_parameters}
-"""The codes of errors that are about what a parameter names."""
+"""Codes of errors that concern the object of a parameter."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 
 def replies(started: AllConnectors, connector: str, status: int) -> Iterator[tuple[object, Reply]]:
-    """What every operation of *room* answers while the third party refuses everything, with each of the bodies."""
+    """Return the responses of every operation of *room* to an error response with each of the bodies."""
     names: Sequence[str] = writes_of(connector)
     readings = started.read_calls(connector)
     for number, body in enumerate(BODIES):

@@ -42,11 +42,11 @@ ROW = {"id": "rec1", "createdTime": AT, "fields": {}}
 ME, OBJECTS = "/gmail/v1/users/me", "/crm/objects/2026-09"
 
 
-class Odd(NamedTuple):
-    """A call, the request of it that gets *body* in an answer with status 200, and what is odd in that."""
+class UnexpectedResponse(NamedTuple):
+    """A call, its vendor request that gets *body* with status 200, and the unexpected part of that body."""
 
     call: str
-    """A write of the simulation, or a room and the number of one of its readings."""
+    """A write of the simulation, or a connector and the number of one of its reads."""
 
     request: str
     body: Any
@@ -54,34 +54,58 @@ class Odd(NamedTuple):
 
 
 ODD = [
-    Odd("notes 0", "POST /v1/search", {"results": 5}, "results"),
-    Odd("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": 5}]}, "last_edited_time"),
-    Odd("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": "2026-11-02T09:30:00"}]}),
-    Odd("notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"),
-    Odd("notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"),
-    Odd("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
-    Odd("boards 0", "GET /1/boards", {"name": ["Ops"]}, "name"),
-    Odd("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
-    Odd("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
-    Odd("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
-    Odd("boards.attach_checklist", "GET /1/cards", {}),
-    Odd("mail 0", f"GET {ME}/messages", {"messages": [{"threadId": "1"}]}, "messages[0]"),
-    Odd("mail 0", f"GET {ME}/messages/", MESSAGE | {"internalDate": "soon"}, "internalDate"),
-    Odd("mail 0", f"GET {ME}/messages/", MESSAGE | {"payload": {"parts": [{"body": {"size": "12"}}]}}),
-    Odd("mail 0", f"GET {ME}/labels", {"labels": [{"id": 1, "name": 2}]}, "labels[0].id"),
-    Odd("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": []}),
-    Odd("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": [{"sendAsEmail": ""}]}),
-    Odd("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [{"id": "D1", "is_im": True}]}),
-    Odd("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [CHANNEL | {"num_members": "3"}]}),
-    Odd("chat.post_message", "GET /api/auth.test", {"ok": True, "url": "https://northwind-labs.slack.com/"}),
-    Odd("crm 0", f"POST {OBJECTS}/contacts/batch/read", {"results": [RECORD | {"createdAt": "yesterday"}]}),
-    Odd("crm 1", f"POST {OBJECTS}/contacts/search", {"results": [RECORD | {"properties": {"email": 7}}]}),
-    Odd("crm.create_deal", "GET /crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]"),
-    Odd("crm.update_deal", f"GET {OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt"),
-    Odd("crm.create_or_update_contact", "GET /account-info", {"portalId": {"id": 1}}, "portalId"),
-    Odd("tables 0", "GET /v0/meta/bases", {"tables": [TABLE | {"fields": [FIELD], "name": None}]}, "tables[0].name"),
-    Odd("tables 0", "GET /v0/app", {"records": [ROW | {"createdTime": "yesterday"}]}, "records[0].createdTime"),
-    Odd("tables.create_records", "GET /v0/meta/bases", {"tables": [None]}, "tables[0]"),
+    UnexpectedResponse("notes 0", "POST /v1/search", {"results": 5}, "results"),
+    UnexpectedResponse(
+        "notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": 5}]}, "last_edited_time"
+    ),
+    UnexpectedResponse(
+        "notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": "2026-11-02T09:30:00"}]}
+    ),
+    UnexpectedResponse(
+        "notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"
+    ),
+    UnexpectedResponse(
+        "notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"
+    ),
+    UnexpectedResponse("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
+    UnexpectedResponse("boards 0", "GET /1/boards", {"name": ["Ops"]}, "name"),
+    UnexpectedResponse("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
+    UnexpectedResponse("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
+    UnexpectedResponse("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
+    UnexpectedResponse("boards.attach_checklist", "GET /1/cards", {}),
+    UnexpectedResponse("mail 0", f"GET {ME}/messages", {"messages": [{"threadId": "1"}]}, "messages[0]"),
+    UnexpectedResponse("mail 0", f"GET {ME}/messages/", MESSAGE | {"internalDate": "soon"}, "internalDate"),
+    UnexpectedResponse("mail 0", f"GET {ME}/messages/", MESSAGE | {"payload": {"parts": [{"body": {"size": "12"}}]}}),
+    UnexpectedResponse("mail 0", f"GET {ME}/labels", {"labels": [{"id": 1, "name": 2}]}, "labels[0].id"),
+    UnexpectedResponse("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": []}),
+    UnexpectedResponse("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": [{"sendAsEmail": ""}]}),
+    UnexpectedResponse(
+        "chat 0", "GET /api/conversations.list", {"ok": True, "channels": [{"id": "D1", "is_im": True}]}
+    ),
+    UnexpectedResponse(
+        "chat 0", "GET /api/conversations.list", {"ok": True, "channels": [CHANNEL | {"num_members": "3"}]}
+    ),
+    UnexpectedResponse(
+        "chat.post_message", "GET /api/auth.test", {"ok": True, "url": "https://northwind-labs.slack.com/"}
+    ),
+    UnexpectedResponse(
+        "crm 0", f"POST {OBJECTS}/contacts/batch/read", {"results": [RECORD | {"createdAt": "yesterday"}]}
+    ),
+    UnexpectedResponse(
+        "crm 1", f"POST {OBJECTS}/contacts/search", {"results": [RECORD | {"properties": {"email": 7}}]}
+    ),
+    UnexpectedResponse(
+        "crm.create_deal", "GET /crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]"
+    ),
+    UnexpectedResponse("crm.update_deal", f"GET {OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt"),
+    UnexpectedResponse("crm.create_or_update_contact", "GET /account-info", {"portalId": {"id": 1}}, "portalId"),
+    UnexpectedResponse(
+        "tables 0", "GET /v0/meta/bases", {"tables": [TABLE | {"fields": [FIELD], "name": None}]}, "tables[0].name"
+    ),
+    UnexpectedResponse(
+        "tables 0", "GET /v0/app", {"records": [ROW | {"createdTime": "yesterday"}]}, "records[0].createdTime"
+    ),
+    UnexpectedResponse("tables.create_records", "GET /v0/meta/bases", {"tables": [None]}, "tables[0]"),
 ]
 
 numbers = count(1)
@@ -94,28 +118,32 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 
 @requirement("common-44", "common-51")
-@pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
-def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(started: AllConnectors, odd: Odd) -> None:
-    connector = odd.call.partition(" ")[0].partition(".")[0]
+@pytest.mark.parametrize(
+    "odd", ODD, ids=[f"{unexpected.call}: {unexpected.request}, {unexpected.place}" for unexpected in ODD]
+)
+def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(
+    started: AllConnectors, unexpected: UnexpectedResponse
+) -> None:
+    connector = unexpected.call.partition(" ")[0].partition(".")[0]
     gateway, content = started.with_new_connection(connector), f"odd {next(numbers)}"
-    method, path = odd.request.split()
+    method, path = unexpected.request.split()
     started.gateway.clear(connector)
 
     def call() -> Reply:
-        if "." in odd.call:
-            return write(gateway, started.world, odd.call, content, content)
-        return read(gateway, connector, started.read_calls(connector)[int(odd.call.partition(" ")[2])])
+        if "." in unexpected.call:
+            return write(gateway, started.world, unexpected.call, content, content)
+        return read(gateway, connector, started.read_calls(connector)[int(unexpected.call.partition(" ")[2])])
 
-    if "." in odd.call:
-        started.prepare(odd.call, content)
-    gateway.fault(connector, fault="status", status=200, method=method, path=path, body=odd.body)
+    if "." in unexpected.call:
+        started.prepare(unexpected.call, content)
+    gateway.fault(connector, fault="status", status=200, method=method, path=path, body=unexpected.body)
     first, again = call(), call()
 
     assert (502, "upstream_unexpected") == (first.status, first.code)
-    assert odd.place is None or [{"place": odd.place}] == first.details
+    assert unexpected.place is None or [{"place": unexpected.place}] == first.details
     assert 200 == again.status
-    assert "." not in odd.call or [] == list(defects(started.world, odd.call, content, again))
+    assert "." not in unexpected.call or [] == list(defects(started.world, unexpected.call, content, again))
 
 
 def test_every_connector_is_covered() -> None:
-    assert set(CONNECTORS) <= {odd.call.partition(" ")[0].partition(".")[0] for odd in ODD}
+    assert set(CONNECTORS) <= {unexpected.call.partition(" ")[0].partition(".")[0] for unexpected in ODD}

@@ -8,14 +8,14 @@ from harness.gateway_server import Gateway
 from harness.html_browser import Browser, HtmlPage
 
 
-def invited(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
-    """The page after the form for a connect link was sent off."""
+def create_connect_link(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
+    """Return the page after the form for a connect link was submitted."""
     page = operator.open("/console/connections/new", connector="notes", workspace_id=gateway.workspace_id)
     return operator.submit(page, "Create a connect link", **({"name": "Nora's"} | fields))
 
 
 def test_a_connect_link_is_displayed_with_its_expiry(operator: Browser, gateway: Gateway) -> None:
-    page = invited(operator, gateway)
+    page = create_connect_link(operator, gateway)
     (connection, *_) = gateway.operator("GET", "/v1/connections?connector=notes").data
 
     assert ("Connect link", "no-store") == (page.heading, page.response.headers["cache-control"])
@@ -26,7 +26,7 @@ def test_a_connect_link_is_displayed_with_its_expiry(operator: Browser, gateway:
 
 
 def test_a_pending_connection_offers_a_connect_link(operator: Browser, gateway: Gateway) -> None:
-    page = operator.open(invited(operator, gateway).link("Done"))
+    page = operator.open(create_connect_link(operator, gateway).link("Done"))
     form = operator.open(page.link("Connect"))
     again = operator.submit(form, "Connect again")
 
@@ -56,7 +56,7 @@ def test_vendors_are_listed_by_their_names(operator: Browser, gateway: Gateway) 
 
 @pytest.mark.parametrize(("field", "value"), [("connector", "nothing"), ("workspace_id", "ws_x"), ("name", "x" * 201)])
 def test_an_invalid_link_is_not_created(operator: Browser, gateway: Gateway, field: str, value: str) -> None:
-    page = invited(operator, gateway, **{field: value})
+    page = create_connect_link(operator, gateway, **{field: value})
 
     assert page.status in {404, 422}
     assert [] == page.html.select("#connect_url")

@@ -11,7 +11,7 @@ FORMS = [route for route in ROUTES if route.method == "POST"]
 
 
 def token_of(page: HtmlPage) -> str:
-    """What the first form of *page* carries."""
+    """Return the values of the first form of *page*."""
     return str(page.html.select("input[name=form_token]")[0]["value"])
 
 

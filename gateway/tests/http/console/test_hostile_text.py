@@ -26,13 +26,13 @@ NAMES = [
 hostile = pytest.mark.parametrize(("name", "expected"), NAMES)
 
 
-def isolated(page: HtmlPage) -> list[str]:
-    """The names that stand for themselves on a page."""
+def isolated_names(page: HtmlPage) -> list[str]:
+    """Return the isolated names on a page."""
     return [one.text for one in page.html.select("bdi")]
 
 
-def harmless(page: HtmlPage) -> bool:
-    """Whether nothing on the page came from a name."""
+def is_harmless(page: HtmlPage) -> bool:
+    """Return True if no name was rendered as markup."""
     scripts = [str(one.get("src", "")) for one in page.html.select("script")]
     handlers = [name for one in page.html.find_all(True) for name in one.attrs if name.startswith("on")]
     return (
@@ -47,9 +47,9 @@ def test_the_name_of_a_workspace_is_escaped(operator: Browser, name: str, expect
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name)
     listed = operator.open("/console/workspaces", search=name)
 
-    assert expected in isolated(page)
-    assert expected in isolated(listed)
-    assert (True, True) == (harmless(page), harmless(listed))
+    assert expected in isolated_names(page)
+    assert expected in isolated_names(listed)
+    assert (True, True) == (is_harmless(page), is_harmless(listed))
     assert expected == operator.open(page.link("Change")).one("#f-name")["value"]
 
 
@@ -60,8 +60,8 @@ def test_the_name_of_a_key_is_escaped(operator: Browser, gateway: Gateway, name:
     ).data
     pages = [operator.open("/console/keys"), operator.open(f"/console/keys/{created['key_id']}/revoke")]
 
-    assert [True, True] == [expected in isolated(page) for page in pages]
-    assert [True, True] == [harmless(page) for page in pages]
+    assert [True, True] == [expected in isolated_names(page) for page in pages]
+    assert [True, True] == [is_harmless(page) for page in pages]
 
 
 @hostile
@@ -78,8 +78,8 @@ def test_the_name_of_a_connection_is_escaped(operator: Browser, gateway: Gateway
     ]
     pages = [operator.open(f"/console{path}") for path in paths]
 
-    assert [True] * len(pages) == [expected in isolated(page) for page in pages]
-    assert [True] * len(pages) == [harmless(page) for page in pages]
+    assert [True] * len(pages) == [expected in isolated_names(page) for page in pages]
+    assert [True] * len(pages) == [is_harmless(page) for page in pages]
 
 
 @hostile
@@ -89,8 +89,8 @@ def test_the_observed_account_name_is_escaped(operator: Browser, gateway: Gatewa
     gateway.run(gateway.app._feed.add({connection_id: [seen]}))
     page = operator.open(f"/console/connections/{connection_id}/events")
 
-    assert isolated(page).count(expected) >= 2
-    assert harmless(page)
+    assert isolated_names(page).count(expected) >= 2
+    assert is_harmless(page)
 
 
 @hostile
@@ -99,8 +99,8 @@ def test_the_name_of_a_webhook_is_escaped(operator: Browser, gateway: Gateway, n
     created = gateway.operator("POST", "/v1/webhooks", json=body).data
     pages = [operator.open(f"/console/webhooks{path}") for path in ("", f"/{created['webhook_id']}")]
 
-    assert [True] * 2 == [expected in isolated(page) for page in pages]
-    assert [True] * 2 == [harmless(page) for page in pages]
+    assert [True] * 2 == [expected in isolated_names(page) for page in pages]
+    assert [True] * 2 == [is_harmless(page) for page in pages]
 
 
 @pytest.mark.parametrize("name", [MARKUP, TURNING, "\x00\x1b", "%ED%A0%80"])
@@ -121,4 +121,4 @@ def test_a_query_parameter_is_escaped(operator: Browser, path: str, field: str) 
     page = operator.open(f"/console{path}", **{field: MARKUP + TURNING})
 
     assert page.status < 500
-    assert harmless(page)
+    assert is_harmless(page)

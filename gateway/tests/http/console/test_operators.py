@@ -15,14 +15,14 @@ FOR_ADMINS = [route for route in ROUTES if route.for_admins]
 
 @pytest.fixture(scope="module")
 def token(house: Gateway) -> str:
-    """The token of an operator who may only look."""
+    """The token of a viewer."""
     created = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
     return str(created["token"])
 
 
 @pytest.fixture
 def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
-    """A browser in which a viewer signed in."""
+    """A browser with a signed-in viewer."""
     browser = Browser(gateway)
     with browser.http:
         browser.sign_in(token)
@@ -30,8 +30,8 @@ def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def things(house: Gateway) -> dict[str, str]:
-    """Identifiers of one thing of each kind."""
+def identifiers(house: Gateway) -> dict[str, str]:
+    """The identifiers of one object of each kind."""
     workspace = {"workspace_id": house.workspace_id}
     key = house.operator("POST", "/v1/keys", json={**workspace, "scope": "read", "name": "Reports"}).data
     webhook = house.operator("POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}).data
@@ -71,9 +71,9 @@ def test_every_page_displays_the_signed_in_operator(viewer: Browser) -> None:
 
 @requirement("administration-4")
 @pytest.mark.parametrize("route", FOR_ADMINS, ids=lambda route: f"{route.method} {route.path}")
-def test_a_viewer_cannot_change_anything(viewer: Browser, things: dict[str, str], route: ConsoleRoute) -> None:
+def test_a_viewer_cannot_change_anything(viewer: Browser, identifiers: dict[str, str], route: ConsoleRoute) -> None:
     kind = route.path.split("/")[2]
-    page = viewer.http.request(route.method, route.path.format(identifier=things.get(f"{kind[:-1]}_id")))
+    page = viewer.http.request(route.method, route.path.format(identifier=identifiers.get(f"{kind[:-1]}_id")))
 
     assert 403 == page.status_code
     assert "admin_role_required" in page.text
@@ -99,8 +99,8 @@ def test_a_viewer_cannot_change_anything(viewer: Browser, things: dict[str, str]
         "/operators",
     ],
 )
-def test_pages_offer_no_changes_to_a_viewer(viewer: Browser, things: dict[str, str], path: str) -> None:
-    page = viewer.open("/console" + path.format(**things))
+def test_pages_offer_no_changes_to_a_viewer(viewer: Browser, identifiers: dict[str, str], path: str) -> None:
+    page = viewer.open("/console" + path.format(**identifiers))
     forms = {form["action"] for form in page.html.select("form[method=post]")}
     led_to = [str(link["href"]) for link in page.html.select("main a[href]")]
 
@@ -135,8 +135,8 @@ def test_a_taken_name_is_reported(operator: Browser, token: str) -> None:
 
 
 @requirement("administration-14")
-def test_the_audit_trail_is_filtered_by_object(operator: Browser, things: dict[str, str]) -> None:
-    page = operator.open("/console/audit", object_id=things["key_id"])
+def test_the_audit_trail_is_filtered_by_object(operator: Browser, identifiers: dict[str, str]) -> None:
+    page = operator.open("/console/audit", object_id=identifiers["key_id"])
     (row,) = page.rows()
 
     assert ["operator", "create key", "127.0.0.1 http"] == [row[1], row[2], row[6]]
@@ -170,21 +170,21 @@ def test_an_invalid_time_is_reported(operator: Browser) -> None:
 )
 @pytest.mark.parametrize("page", ["/console", "/console/audit", "/console/runs/nowhere"])
 def test_searching_an_identifier_redirects_to_its_page(
-    viewer: Browser, things: dict[str, str], page: str, name: str, where: str
+    viewer: Browser, identifiers: dict[str, str], page: str, name: str, where: str
 ) -> None:
-    result = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
+    result = viewer.submit(viewer.open(page), "Find", q=f" {identifiers[name]} ")
 
-    assert (200, where + things[name]) == (result.status, result.path)
+    assert (200, where + identifiers[name]) == (result.status, result.path)
 
 
 @requirement("administration-16")
 def test_searching_a_key_redirects_to_its_page_without_the_key_in_the_url(
-    viewer: Browser, things: dict[str, str]
+    viewer: Browser, identifiers: dict[str, str]
 ) -> None:
-    result = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
+    result = viewer.submit(viewer.open("/console"), "Find", q=identifiers["key"])
     unknown = viewer.submit(viewer.open("/console"), "Find", q="cgw_" + "A" * 49)
 
-    assert f"/console/keys/{things['key_id']}" == result.path
+    assert f"/console/keys/{identifiers['key_id']}" == result.path
     assert (404, "/console/search") == (unknown.status, unknown.path)
 
 
@@ -220,7 +220,7 @@ def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
-    monkeypatch.setattr("connector_gateway.http.console.form_builder.MOST_CHOICES", 1)
+    monkeypatch.setattr("connector_gateway.http.console.form_builder.MAX_CHOICES", 1)
     page = operator.open("/console/runs", workspace_id="ws_x")
 
     assert ("input", "ws_x") == (page.one("#workspace-id").name, page.one("#workspace-id")["value"])

@@ -214,7 +214,7 @@ def test_creating_and_using_a_link_is_recorded(visitor: Browser, gateway: Gatewa
 
 
 def _status(client: Browser | Gateway, session: str) -> int:
-    """How the overview answers a browser that holds *session*."""
+    """Return the status of the overview for a browser with *session*."""
     base = str(client.http.base_url) if isinstance(client, Browser) else client.base_url
     return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
 
@@ -222,11 +222,11 @@ def _status(client: Browser | Gateway, session: str) -> int:
 @requirement("administration-6")
 def test_a_session_expires_without_page_requests(operator: Browser, gateway: Gateway) -> None:
     ago = gateway.app.clock.now() - IDLE_SECONDS / 2
-    gateway.run(_written(gateway, ago))
+    gateway.run(_set_last_seen(gateway, ago))
     operator.http.get("/console", headers={"X-Console-Refresh": "1"})
-    refreshed = gateway.run(_seen(gateway))
+    refreshed = gateway.run(_last_seen(gateway))
     operator.open("/console")
-    used = gateway.run(_seen(gateway))
+    used = gateway.run(_last_seen(gateway))
 
     assert ago == refreshed
     assert used > ago
@@ -234,17 +234,17 @@ def test_a_session_expires_without_page_requests(operator: Browser, gateway: Gat
 
 @requirement("administration-6")
 def test_an_idle_session_redirects_to_sign_in(operator: Browser, gateway: Gateway) -> None:
-    gateway.run(_written(gateway, gateway.app.clock.now() - IDLE_SECONDS))
+    gateway.run(_set_last_seen(gateway, gateway.app.clock.now() - IDLE_SECONDS))
 
     assert "Sign in to the console" == operator.open("/console").heading
 
 
-async def _written(gateway: Gateway, seen_at: float) -> None:
+async def _set_last_seen(gateway: Gateway, seen_at: float) -> None:
     change = update(tables.console_sessions).values(seen_at=seen_at)
     await gateway.app.database.write(lambda writing: writing.execute(change).rowcount)
 
 
-async def _seen(gateway: Gateway) -> float:
-    """When a session was used last."""
+async def _last_seen(gateway: Gateway) -> float:
+    """Return the last-used time of a session."""
     query = select(func.max(tables.console_sessions.c.seen_at))
     return float(await gateway.app.database.read(lambda reading: reading.execute(query).scalar_one()))

@@ -10,13 +10,13 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 
 
-def address(gateway: Gateway, **more: str) -> str:
+def try_path(gateway: Gateway, **more: str) -> str:
     return f"/console/connections/{gateway.connections['notes']}/try?operation={more.get('operation', '')}"
 
 
 @requirement("administration-19")
 def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gateway) -> None:
-    page = operator.submit(operator.open(address(gateway)), "Run", limit="1")
+    page = operator.submit(operator.open(try_path(gateway)), "Run", limit="1")
     run = gateway.operator("GET", "/v1/runs?limit=1").data[0]
     entry = gateway.operator("GET", "/v1/audit?limit=1").data[0]
 
@@ -37,7 +37,7 @@ def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gat
 
 @requirement("administration-19")
 def test_only_read_operations_are_offered(operator: Browser, gateway: Gateway) -> None:
-    page = operator.open(address(gateway, operation="create_page"))
+    page = operator.open(try_path(gateway, operation="create_page"))
     offered = [one.text for one in page.html.select(".tabs a")]
 
     assert {"List databases", "Search pages", "Read events"} == set(offered)
@@ -46,7 +46,7 @@ def test_only_read_operations_are_offered(operator: Browser, gateway: Gateway) -
 
 @requirement("administration-19")
 def test_errors_are_displayed_next_to_their_fields(operator: Browser, gateway: Gateway) -> None:
-    page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
+    page = operator.submit(operator.open(try_path(gateway)), "Run", limit="many")
     run = operator.open(page.link("Details of the call"))
 
     assert (422, "limit") == (page.status, page.one("[aria-invalid=true]")["name"])
