@@ -62,9 +62,8 @@ def test_the_wheel_contains_the_served_guides(wheel: Path) -> None:
 def test_commands_that_need_the_sandbox_name_the_package_to_install(command: Path, name: str) -> None:
     ended = run(command, name)
 
-    message = (
-        f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
-    )
+    remedy = "Run pip install ./sandbox in a checkout of the sources."
+    message = f"Error: '{name}' requires the package workspace-sandbox. {remedy}\n"
     assert (1, message) == (ended.returncode, ended.stderr)
 
 

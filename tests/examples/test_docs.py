@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.environment import Environment
 from connector_gateway.settings import Settings
+from connector_gateway.settings_reader import SettingsReader
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ CONNECTOR_READMES = sorted(CONNECTORS)
 
 
 def test_the_guide_names_every_setting_and_no_other() -> None:
-    environment = Environment(REQUIRED)
+    environment = SettingsReader(REQUIRED)
     Settings.read_from(environment, CONNECTORS)
     connectors = re.compile(rf"GATEWAY_({'|'.join(name.upper() for name in CONNECTORS)})_(?!CONTENT_URL)")
     names = {connectors.sub("GATEWAY_<CONNECTOR>_", name) for name in environment.names}
@@ -37,7 +37,7 @@ def test_the_guide_names_every_setting_and_no_other() -> None:
     assert len(set(DOCUMENTED)) == len(DOCUMENTED)
 
 
-class Defaults(Environment):
+class Defaults(SettingsReader):
     """Notes the default of everything that is read."""
 
     @override

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from connector_gateway.core.access.quotas import Quotas
 from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
-from connector_gateway.environment import GENERATE, PREFIX, Environment, IpNetwork, SettingsError
 from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.settings_reader import GENERATE, PREFIX, IpNetwork, SettingsError, SettingsReader
 from connector_gateway.storage.sql.engines import parse_url
 
 DATABASE_URL = "sqlite:///gateway.db"
@@ -120,57 +120,57 @@ class Settings:
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
         """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid."""
-        names = Environment(environment)
-        settings = cls.read_from(names, connectors)
-        names.check_names()
+        reader = SettingsReader(environment)
+        settings = cls.read_from(reader, connectors)
+        reader.check_names()
         settings.check()
         return settings
 
     @classmethod
-    def read_from(cls, environment: Environment, connectors: Mapping[str, AnyConnector]) -> "Settings":
-        """Return the settings in *environment* without checking their combination or unknown names."""
-        base_url = environment.url("BASE_URL", "http://127.0.0.1:8080")
+    def read_from(cls, reader: SettingsReader, connectors: Mapping[str, AnyConnector]) -> "Settings":
+        """Return the settings of *reader* without checking their combination or unknown names."""
+        base_url = reader.url("BASE_URL", "http://127.0.0.1:8080")
         return cls(
-            database_url=_database_url(environment),
-            secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
-            decrypt_only_keys=environment.secrets("DECRYPT_ONLY_KEYS", MIN_SECRET_LENGTH, required=False),
-            operator_token=_token("OPERATOR_TOKEN", environment.required("OPERATOR_TOKEN")),
-            metrics_token=_token("METRICS_TOKEN", environment.text("METRICS_TOKEN", "")),
-            shared_url=environment.store_url("SHARED_URL"),
-            traces_url=_traces_url(environment),
+            database_url=_database_url(reader),
+            secret_keys=reader.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
+            decrypt_only_keys=reader.secrets("DECRYPT_ONLY_KEYS", MIN_SECRET_LENGTH, required=False),
+            operator_token=_token("OPERATOR_TOKEN", reader.required("OPERATOR_TOKEN")),
+            metrics_token=_token("METRICS_TOKEN", reader.text("METRICS_TOKEN", "")),
+            shared_url=reader.store_url("SHARED_URL"),
+            traces_url=_traces_url(reader),
             base_url=base_url,
-            download_base=environment.url("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
-            link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
-            console_idle_seconds=environment.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
-            max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
-            admin_port=_admin_port(environment),
-            workers=environment.number("WORKERS", 1, maximum=MAX_WORKERS),
-            max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
-            max_calls=environment.number("MAX_CALLS", 5000),
-            upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
-            storage_seconds=environment.number("STORAGE_SECONDS", 10.0),
-            stop_seconds=environment.number("STOP_SECONDS", 30.0),
-            retire_seconds=_retire_seconds(environment),
-            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, maximum=MAX_DAYS),
-            watch=environment.switch("WATCH", default=True),
-            private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
-            log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
-            access_log=environment.switch("ACCESS_LOG", default=False),
-            trusted_proxies=environment.networks("TRUSTED_PROXIES"),
-            forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
-            clients=_numbers(environment, ConnectionLimits(), "MAX_"),
-            quotas=_numbers(environment, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
-            timeouts=_numbers(environment, Timeouts()),
-            sites={name: _site(environment, connector) for name, connector in connectors.items()},
+            download_base=reader.url("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
+            link_seconds=reader.number("LINK_SECONDS", 15 * 60.0),
+            console_idle_seconds=reader.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
+            max_file_bytes=reader.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
+            admin_port=_admin_port(reader),
+            workers=reader.number("WORKERS", 1, maximum=MAX_WORKERS),
+            max_body_bytes=reader.number("MAX_BODY_BYTES", 1024 * 1024),
+            max_calls=reader.number("MAX_CALLS", 5000),
+            upstream_timeout_seconds=reader.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
+            storage_seconds=reader.number("STORAGE_SECONDS", 10.0),
+            stop_seconds=reader.number("STOP_SECONDS", 30.0),
+            retire_seconds=_retire_seconds(reader),
+            keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0, maximum=MAX_DAYS),
+            watch=reader.switch("WATCH", default=True),
+            private_webhooks=reader.switch("PRIVATE_WEBHOOKS", default=False),
+            log_level=reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
+            access_log=reader.switch("ACCESS_LOG", default=False),
+            trusted_proxies=reader.networks("TRUSTED_PROXIES"),
+            forwarded_header=reader.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
+            clients=_numbers(reader, ConnectionLimits(), "MAX_"),
+            quotas=_numbers(reader, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
+            timeouts=_numbers(reader, Timeouts()),
+            sites={name: _site(reader, connector) for name, connector in connectors.items()},
         )
 
     def check(self) -> None:
         """Raise ``SettingsError`` for contradictory settings."""
         if not self.download_path:
-            raise SettingsError(f"{PREFIX}DOWNLOAD_BASE needs a path, such as {self.base_url}/v1/downloads.")
+            raise SettingsError(f"{PREFIX}DOWNLOAD_BASE requires a path, such as {self.base_url}/v1/downloads.")
         if self.access_log and self.log_level not in {"debug", "info"}:
             raise SettingsError(
-                f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} omits it; set that to info."
+                f"{PREFIX}ACCESS_LOG is on, but {PREFIX}LOG_LEVEL {self.log_level} omits its lines; set it to info."
             )
 
     def check_strength(self) -> None:
@@ -199,9 +199,9 @@ def _token(name: str, token: str) -> str:
     return token
 
 
-def _database_url(environment: Environment) -> str:
+def _database_url(reader: SettingsReader) -> str:
     """Return the URL of the database. Error messages do not quote its password."""
-    text = environment.text("DATABASE_URL", DATABASE_URL)
+    text = reader.text("DATABASE_URL", DATABASE_URL)
     try:
         parse_url(text)
     except ValueError as error:
@@ -209,57 +209,55 @@ def _database_url(environment: Environment) -> str:
     return text
 
 
-def _retire_seconds(environment: Environment) -> float:
-    return environment.number("RETIRE_SECONDS", 1.0) if environment.text("RETIRE_SECONDS", "") else 0.0
+def _retire_seconds(reader: SettingsReader) -> float:
+    return reader.number("RETIRE_SECONDS", 1.0) if reader.text("RETIRE_SECONDS", "") else 0.0
 
 
-def _admin_port(environment: Environment) -> int | None:
-    return environment.number("ADMIN_PORT", 1, maximum=MAX_PORT) if environment.text("ADMIN_PORT", "") else None
+def _admin_port(reader: SettingsReader) -> int | None:
+    return reader.number("ADMIN_PORT", 1, maximum=MAX_PORT) if reader.text("ADMIN_PORT", "") else None
 
 
-def _traces_url(environment: Environment) -> str | None:
+def _traces_url(reader: SettingsReader) -> str | None:
     """Return the URL for traces, or None. Raises ``SettingsError`` if OpenTelemetry is not installed."""
-    if not environment.text("TRACES_URL", ""):
+    if not reader.text("TRACES_URL", ""):
         return None
     if any(find_spec(f"opentelemetry{part}") is None for part in ("", ".sdk", ".exporter")):
         raise SettingsError(
-            f"{PREFIX}TRACES_URL needs OpenTelemetry: pip install opentelemetry-sdk "
+            f"{PREFIX}TRACES_URL requires OpenTelemetry: pip install opentelemetry-sdk "
             "opentelemetry-exporter-otlp-proto-http."
         )
-    return environment.url("TRACES_URL", "")
+    return reader.url("TRACES_URL", "")
 
 
-def _numbers(environment: Environment, group: G, prefix: str = "", *, maximum: int | None = None) -> G:
+def _numbers(reader: SettingsReader, group: G, prefix: str = "", *, maximum: int | None = None) -> G:
     """Read the numbers of a *group*, each by its name after *prefix*. Fields that are not settings are unchanged."""
     names = [one.name for one in fields(group) if one.name not in FIXED]
-    read = {name: environment.number(prefix + name.upper(), getattr(group, name), maximum=maximum) for name in names}
+    read = {name: reader.number(prefix + name.upper(), getattr(group, name), maximum=maximum) for name in names}
     return replace(group, **read)
 
 
-def _site(environment: Environment, connector: AnyConnector) -> UpstreamConfig:
+def _site(reader: SettingsReader, connector: AnyConnector) -> UpstreamConfig:
     """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {
-        host: environment.url(f"{prefix}_{host.upper()}_URL", address) for host, address in connector.base_urls.items()
+        host: reader.url(f"{prefix}_{host.upper()}_URL", address) for host, address in connector.base_urls.items()
     }
-    settle = environment.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
-    observing, client = connector.event_source, _client(environment, connector)
-    key = _api_key(environment, connector)
+    settle = reader.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
+    observing, client = connector.event_source, _client(reader, connector)
+    key = _api_key(reader, connector)
     if observing is None:
-        return UpstreamConfig(
-            connector, addresses, _budgets(environment, connector), settle, client=client, api_key=key
-        )
-    every = environment.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
-    secrets = tuple(filter(None, environment.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return UpstreamConfig(connector, addresses, _budgets(environment, connector), settle, every, secrets, client, key)
+        return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key)
+    every = reader.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
+    secrets = tuple(filter(None, reader.text(f"{prefix}_HOOK_SECRET", "").split(",")))
+    return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
 
 
-def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | None:
+def _client(reader: SettingsReader, connector: AnyConnector) -> OAuthClient | None:
     """Return the OAuth client of this installation, or None if it is not registered with the vendor."""
     if connector.oauth is None:
         return None
     prefix = connector.name.upper()
-    client_id, secret = (environment.text(f"{prefix}_CLIENT_{part}", "") for part in ("ID", "SECRET"))
+    client_id, secret = (reader.text(f"{prefix}_CLIENT_{part}", "") for part in ("ID", "SECRET"))
     if bool(client_id) != bool(secret):
         raise SettingsError(
             f"{PREFIX}{prefix}_CLIENT_ID and {PREFIX}{prefix}_CLIENT_SECRET require each other; set both."
@@ -267,17 +265,17 @@ def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | 
     return OAuthClient(client_id, secret) if client_id else None
 
 
-def _api_key(environment: Environment, connector: AnyConnector) -> str:
+def _api_key(reader: SettingsReader, connector: AnyConnector) -> str:
     """Return the API key of this installation for the vendor's token page, or an empty string if there is none."""
     if connector.oauth is None or connector.oauth.token_page is None:
         return ""
-    return environment.text(f"{connector.name.upper()}_API_KEY", "")
+    return reader.text(f"{connector.name.upper()}_API_KEY", "")
 
 
-def _budgets(environment: Environment, connector: AnyConnector) -> dict[str, Budget]:
+def _budgets(reader: SettingsReader, connector: AnyConnector) -> dict[str, Budget]:
     """Return the budgets of *connector*. Only the first one can be set."""
     name = f"{connector.name.upper()}_BUDGET"
-    text = environment.text(name, "")
+    text = reader.text(name, "")
     if not text:
         return dict(connector.budgets)
     try:

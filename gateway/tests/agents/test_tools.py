@@ -1,4 +1,4 @@
-"""Agents list and call every operation, over both transports and in former versions of the protocol."""
+"""Agents list and call every operation, over both transports and earlier protocol versions."""
 
 import json
 import re
@@ -29,7 +29,7 @@ TOOLS = {
 NAMES = list(TOOLS)
 WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
-"""What is refused before there is a call of a tool; clients tell it to whoever set them up."""
+"""Errors before a tool is called. Clients report them to their administrators."""
 
 ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
@@ -52,7 +52,7 @@ def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
 
 
 def content(read: ReadResourceResult) -> Any:
-    """What a resource holds."""
+    """Return the content of a resource."""
     (item,) = read.model_dump()["contents"]
     return from_json(item["text"])
 
@@ -90,7 +90,7 @@ async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
 
 
 @requirement("mcp-6")
-async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
+async def test_a_read_key_lists_only_read_tools(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read")) as client:
         tools = (await client.list_tools()).tools
 
@@ -98,7 +98,7 @@ async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
 
 
 @requirement("mcp-6")
-async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen(gateway: Gateway) -> None:
+async def test_only_tools_of_connected_connectors_are_listed(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read", connection_ids=[gateway.connections["crm"]])) as client:
         tools = (await client.list_tools()).tools
 
@@ -106,7 +106,7 @@ async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen
 
 
 @requirement("mcp-6")
-async def test_a_key_of_some_operations_sees_those_and_may_call_no_other(gateway: Gateway) -> None:
+async def test_a_restricted_key_lists_and_calls_only_its_operations(gateway: Gateway) -> None:
     async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:
         tools = (await client.list_tools()).tools
         rejected = await client.call_tool("chat_post_message", {"channel": "general", "text": "Hello"})
@@ -148,7 +148,7 @@ async def test_every_tool_is_called_over_standard_input_and_output(
 
 
 @requirement("mcp-7")
-async def test_a_call_has_its_run_which_names_the_surface(gateway: Gateway) -> None:
+async def test_the_run_of_a_call_records_the_surface(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"limit": 1})
     run = gateway.request("GET", f"/v1/runs/{result.structured_content['run_id']}").data
@@ -288,7 +288,7 @@ async def test_an_invalid_dry_run_argument_is_rejected_and_writes_nothing(
 
 
 @requirement("mcp-18")
-def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
+def test_remedies_for_agents_name_no_routes_or_commands() -> None:
     errors = {error for operation in TOOLS.values() for error in operation.all_errors}
     remedies = {error.code: resolve_remedy(error, "mcp") for error in errors - BEFORE_THE_PROTOCOL}
 
@@ -296,7 +296,7 @@ def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
 
 
 @requirement("mcp-18")
-async def test_an_agent_is_sent_to_a_resource(gateway: Gateway) -> None:
+async def test_a_remedy_for_agents_names_a_resource(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"connection_id": "conn_nothing"})
 

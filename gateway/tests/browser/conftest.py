@@ -1,4 +1,4 @@
-"""One Chromium for all tests of a worker, in front of a gateway with two rooms and names that are hard to show."""
+"""One Chromium for all tests of a worker, and a gateway with two connectors and names that are difficult to display."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -15,8 +15,8 @@ from workspace_sandbox import EMULATORS
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.notes import NotesEmulator
 
-HARD = "<b>Ärger</b> \u202e\u05e9\u05dc\u05d5\u05dd \U0001f642 & " + "W" * 150
-"""A name with markup, both directions, a picture, and a word that fits no line."""
+HOSTILE_NAME = "<b>Ärger</b> \u202e\u05e9\u05dc\u05d5\u05dd \U0001f642 & " + "W" * 150
+"""A name with markup, both directions, an emoji, and a word longer than any line."""
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ async def browser(executable: str) -> AsyncIterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def gateway(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     connectors: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
     folder = tmp_path_factory.mktemp("browser")
     with (
@@ -40,32 +40,34 @@ def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ):
         gateway.clear("notes")
         gateway.clear("boards")
-        furnish(gateway)
+        populate(gateway)
         yield gateway
 
 
 @pytest.fixture(scope="session")
-def six(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway in front of every stand-in, which knows its own address, so that browsers are sent back there."""
+def full_gateway(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway in front of every emulator, with its own URL, so that vendors redirect browsers to it."""
     folder = tmp_path_factory.mktemp("six")
     with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, folder, port=free_port()) as gateway:
         yield gateway
 
 
-def furnish(gateway: Gateway) -> None:
-    """Workspaces, keys, connections and runs, with names that are hard to show."""
-    gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HARD))
-    gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HARD))
-    gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=HARD))
-    gateway.run(gateway.app.webhooks.create(gateway.workspace_id, "https://example.com/" + "e" * 150, name=HARD))
+def populate(gateway: Gateway) -> None:
+    """Create workspaces, keys, connections and runs with names that are difficult to display."""
+    gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name=HOSTILE_NAME))
+    gateway.run(gateway.app.keys.create(gateway.workspace_id, "read", name=HOSTILE_NAME))
+    gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=HOSTILE_NAME))
+    gateway.run(
+        gateway.app.webhooks.create(gateway.workspace_id, "https://example.com/" + "e" * 150, name=HOSTILE_NAME)
+    )
     gateway.get("/notes/databases")
     gateway.get("/notes/databases", limit="many")
     gateway.get("/boards/lists", board_id=gateway.examples("boards")["board_id"])
 
 
 @pytest.fixture
-async def operator(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
-    """A wide window in which somebody signed in."""
-    async with window(browser, house.base_url) as opened:
+async def operator(browser: Browser, gateway: Gateway) -> AsyncIterator[Window]:
+    """A wide window with a signed-in operator."""
+    async with window(browser, gateway.base_url) as opened:
         await opened.sign_in()
         yield opened

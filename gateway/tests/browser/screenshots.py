@@ -1,4 +1,4 @@
-"""Draws the pages that the guide shows: ``make screenshots``."""
+"""Takes the screenshots of the guide: ``make screenshots``."""
 
 import asyncio
 import sys
@@ -41,8 +41,8 @@ NARROW_PAGES = ("sign-in", "overview", "run", "connect")
 
 
 @contextmanager
-def furnished(folder: Path) -> Iterator[Gateway]:
-    """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
+def populated_gateway(folder: Path) -> Iterator[Gateway]:
+    """A gateway in front of every emulator, with the vendors' budgets and recent calls."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         run_emulators(**EMULATORS) as sandbox,
@@ -60,7 +60,7 @@ def furnished(folder: Path) -> Iterator[Gateway]:
 
 
 def page_paths(gateway: Gateway) -> Mapping[str, str]:
-    """The pages by the names of their pictures."""
+    """Return the paths of pages by the names of their screenshots."""
     slowest = gateway.operator("GET", "/v1/runs?operation=list_databases&status=ok").data[0]["run_id"]
     return {
         "overview": "/console",
@@ -68,45 +68,45 @@ def page_paths(gateway: Gateway) -> Mapping[str, str]:
         "budgets": "/console/budgets",
         "connection": f"/console/connections/{gateway.connections['notes']}",
         "sign-in": "/console/sign-in",
-        "connect": urlsplit(invited(gateway)).path,
+        "connect": urlsplit(create_connect_link(gateway)).path,
     }
 
 
-def invited(gateway: Gateway) -> str:
-    """A link by which somebody connects an account."""
+def create_connect_link(gateway: Gateway) -> str:
+    """Return a connect link."""
     body = {"workspace_id": gateway.workspace_id, "connector": "tables"}
     return str(gateway.operator("POST", "/v1/connections", json=body).data["connect_url"])
 
 
-async def draw(browser: Browser, gateway: Gateway) -> None:
-    """All pictures: the wide ones light, the narrow ones dark."""
+async def take_screenshots(browser: Browser, gateway: Gateway) -> None:
+    """Take all screenshots: wide ones light, narrow ones dark."""
     addresses = page_paths(gateway)
     async with window(browser, gateway.base_url, width=NARROW, dark=True) as narrow:
-        await picture(narrow, addresses["sign-in"], f"sign-in-{NARROW}")
+        await take_screenshot(narrow, addresses["sign-in"], f"sign-in-{NARROW}")
         await narrow.sign_in()
         for name in NARROW_PAGES[1:]:
-            await picture(narrow, addresses[name], f"{name}-{NARROW}")
+            await take_screenshot(narrow, addresses[name], f"{name}-{NARROW}")
     async with window(browser, gateway.base_url) as wide:
         await wide.sign_in()
         for name in WIDE_PAGES:
-            await picture(wide, addresses[name], f"{name}-{WIDE}")
+            await take_screenshot(wide, addresses[name], f"{name}-{WIDE}")
 
 
-async def picture(opened: Window, path: str, name: str) -> None:
-    """Draw one page, as far as it can be seen at once."""
+async def take_screenshot(opened: Window, path: str, name: str) -> None:
+    """Take a screenshot of the visible part of one page."""
     await opened.open(path)
     await opened.page.evaluate("document.activeElement.blur()")
     await opened.page.screenshot(path=FOLDER / f"{name}.png")
 
 
 async def main(gateway: Gateway) -> None:
-    """Draw all pictures with one browser."""
+    """Take all screenshots with one browser."""
     async with chromium(chromium_path()) as browser:
-        await draw(browser, gateway)
+        await take_screenshots(browser, gateway)
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    with TemporaryDirectory() as scratch, furnished(Path(scratch)) as running:
+    with TemporaryDirectory() as scratch, populated_gateway(Path(scratch)) as running:
         asyncio.run(main(running))
     sys.exit(0)

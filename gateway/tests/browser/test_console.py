@@ -1,11 +1,11 @@
-"""The console in a real browser: narrow and wide, light and dark, by keyboard, with scripts and without."""
+"""The console in a real browser: narrow and wide, light and dark, by keyboard, with and without scripts."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 from playwright.async_api import Browser, expect
 
-from harness.chromium import Window, window
+from harness.chromium import HEIGHT, WIDE, Window, window
 from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
 
@@ -42,40 +42,52 @@ PAGES = {
     "audit": "/audit",
     "operators": "/operators",
     "creating an operator": "/operators/create",
+    "unknown filter": "/runs?foo=bar",
     "missing": "/runs/nowhere",
+    "unknown page": "/nowhere",
 }
 
 
 @pytest.fixture(scope="module")
-def path_parameters(house: Gateway) -> dict[str, str]:
-    """What stands for the names in addresses."""
-    keys = house.operator("GET", "/v1/keys").data
-    runs = house.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
-    failed = house.operator("GET", "/v1/runs?status=error").data
+def path_parameters(gateway: Gateway) -> dict[str, str]:
+    """Values of the path parameters."""
+    keys = gateway.operator("GET", "/v1/keys").data
+    runs = gateway.operator("GET", "/v1/runs?operation=list_databases&status=ok").data
+    failed = gateway.operator("GET", "/v1/runs?status=error").data
     return {
-        "workspace": house.workspace_id,
-        "connection": house.connections["notes"],
+        "workspace": gateway.workspace_id,
+        "connection": gateway.connections["notes"],
         "key": keys[0]["key_id"],
-        "webhook": house.operator("GET", "/v1/webhooks").data[0]["webhook_id"],
+        "webhook": gateway.operator("GET", "/v1/webhooks").data[0]["webhook_id"],
         "run": runs[0]["run_id"],
         "failed": failed[0]["run_id"],
     }
 
 
 @pytest.fixture(scope="module")
-async def signed_in(browser: Browser, house: Gateway) -> AsyncIterator[Window]:
-    """A window in which somebody signed in."""
-    async with window(browser, house.base_url) as opened:
+async def signed_in(browser: Browser, gateway: Gateway) -> AsyncIterator[Window]:
+    """A window with a signed-in operator."""
+    async with window(browser, gateway.base_url) as opened:
         await opened.sign_in()
         yield opened
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_page_looks_well(signed_in: Window, path_parameters: dict[str, str], name: str) -> None:
+async def test_a_page_is_legible_at_every_width_and_colour_scheme(
+    signed_in: Window, path_parameters: dict[str, str], name: str
+) -> None:
     await signed_in.open("/console" + PAGES[name].format(**path_parameters))
 
     assert [] == await signed_in.flaws()
     assert [] == signed_in.troubles
+
+
+async def test_the_details_of_the_audit_trail_are_wide_enough_to_read(signed_in: Window) -> None:
+    await signed_in.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    await signed_in.open("/console/audit")
+    width = await signed_in.page.locator("td[data-label=Details]").first.evaluate("one => one.offsetWidth")
+
+    assert width >= 200
 
 
 @pytest.mark.parametrize(
@@ -91,29 +103,31 @@ async def test_a_page_looks_well(signed_in: Window, path_parameters: dict[str, s
         "/nowhere",
     ],
 )
-async def test_a_page_without_a_session_looks_well(browser: Browser, house: Gateway, path: str) -> None:
-    async with window(browser, house.base_url) as opened:
+async def test_a_public_page_is_legible_at_every_width_and_colour_scheme(
+    browser: Browser, gateway: Gateway, path: str
+) -> None:
+    async with window(browser, gateway.base_url) as opened:
         await opened.open(path)
 
         assert [] == await opened.flaws()
 
 
-async def test_light_and_dark_are_as_the_reader_prefers(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url) as light, window(browser, house.base_url, dark=True) as dark:
-        colours = [await background(one) for one in (light, dark)]
+async def test_the_colour_scheme_follows_the_preference_of_the_reader(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url) as light, window(browser, gateway.base_url, dark=True) as dark:
+        colours = [await background_colour(one) for one in (light, dark)]
 
     assert ["rgb(255, 255, 255)", "rgb(17, 21, 27)"] == colours
 
 
-async def background(opened: Window) -> str:
-    """The colour of a page's paper."""
+async def background_colour(opened: Window) -> str:
+    """Return the background colour of a page."""
     await opened.open("/console")
     colour: str = await opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     return colour
 
 
-async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url) as opened:
+async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url) as opened:
         keyboard = opened.page.keyboard
         await opened.open("/console/runs")
         await expect(opened.page.locator("input:focus")).to_be_editable()
@@ -134,7 +148,7 @@ async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house:
     assert ("Skip to the content", "main", "") == (skip, inside, next_one)
 
 
-async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
+async def test_the_keyboard_focus_is_visible(operator: Window) -> None:
     await operator.page.keyboard.press("Tab")
     await operator.page.keyboard.press("Tab")
     outline = await operator.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -153,13 +167,13 @@ async def test_an_automatic_refresh_is_marked_in_its_request(operator: Window) -
     assert "1" == request.headers["x-console-refresh"]
 
 
-async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(operator: Window, house: Gateway) -> None:
+async def test_a_list_refreshes_and_keeps_the_keyboard_focus(operator: Window, gateway: Gateway) -> None:
     page = operator.page
     await page.clock.install()
     await operator.open("/console/runs")
     await page.locator("td a").first.focus()
     before = await page.locator("tbody tr").count()
-    house.get("/notes/databases", limit="many")
+    gateway.get("/notes/databases", limit="many")
     await page.clock.run_for(5_500)
 
     await expect(page.locator("tbody tr")).to_have_count(before + 1)
@@ -167,7 +181,7 @@ async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(opera
     await expect(page.locator("#live-state")).to_have_text("Updates automatically")
 
 
-async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> None:
+async def test_a_hidden_page_sends_no_requests(operator: Window) -> None:
     page, requests = operator.page, list[str]()
     await page.clock.install()
     await operator.open("/console/runs")
@@ -182,7 +196,7 @@ async def test_a_page_that_nobody_sees_asks_for_nothing(operator: Window) -> Non
     assert (0, 1) == (unseen, len(requests))
 
 
-async def test_a_page_whose_session_has_ended_leads_to_signing_in(operator: Window) -> None:
+async def test_a_page_with_an_expired_session_redirects_to_sign_in(operator: Window) -> None:
     page = operator.page
     await page.clock.install()
     await operator.open("/console/runs")
@@ -192,8 +206,8 @@ async def test_a_page_whose_session_has_ended_leads_to_signing_in(operator: Wind
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to the console")
 
 
-async def test_everything_works_without_scripts(browser: Browser, house: Gateway) -> None:
-    async with window(browser, house.base_url, scripts=False) as opened:
+async def test_everything_works_without_scripts(browser: Browser, gateway: Gateway) -> None:
+    async with window(browser, gateway.base_url, scripts=False) as opened:
         page = opened.page
         await opened.sign_in()
         await expect(page.locator("#live-state")).to_have_text("Reload the page for current data.")
@@ -212,10 +226,12 @@ async def test_everything_works_without_scripts(browser: Browser, house: Gateway
         await expect(page.get_by_role("status").first).to_have_text("The key is revoked.")
 
     assert (key or "").startswith("cgw_")
-    assert 401 == house.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
+    assert 401 == gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key}"}).status
 
 
-async def test_a_run_is_drawn_along_its_time(operator: Window, path_parameters: dict[str, str]) -> None:
+async def test_the_requests_of_a_run_are_drawn_on_a_time_axis(
+    operator: Window, path_parameters: dict[str, str]
+) -> None:
     await operator.open(f"/console/runs/{path_parameters['run']}")
     bars = operator.page.get_by_role("img", name="queued at")
     boxes = [await bar.bounding_box() for bar in await bars.all()]

@@ -1,4 +1,4 @@
-"""From an empty folder to a first call, by somebody who has read nothing: with ``serve`` and the console alone."""
+"""The first call from an empty folder, with ``serve`` and the console alone."""
 
 import os
 import re
@@ -25,8 +25,8 @@ MOST_CLICKS = 12
 
 
 @dataclass
-class Person:
-    """Somebody whose clicks are counted."""
+class CountingUser:
+    """A user whose clicks are counted."""
 
     clicks: int = 0
 
@@ -43,7 +43,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def link(sandbox: Sandbox, tmp_path: Path) -> Iterator[str]:
-    """The link that ``serve`` prints in an empty folder."""
+    """Return the link that ``serve`` prints in an empty folder."""
     bare = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
     settings = {"GATEWAY_WATCH": "off", **settings_for(sandbox, ["notes"])}
     options: Any = {"cwd": tmp_path, "env": bare | settings, "stderr": subprocess.PIPE, "text": True}
@@ -59,7 +59,7 @@ def link(sandbox: Sandbox, tmp_path: Path) -> Iterator[str]:
 async def test_a_first_call_takes_a_dozen_clicks(
     executable: str, browser: Browser, sandbox: Sandbox, link: str
 ) -> None:
-    person, base_url = Person(), link.partition("/console")[0]
+    person, base_url = CountingUser(), link.partition("/console")[0]
     async with window(browser, base_url) as opened:
         page = opened.page
         steps, button, heading = (
@@ -94,7 +94,7 @@ async def test_a_first_call_takes_a_dozen_clicks(
 
 @requirement("administration-22")
 @pytest.mark.parametrize("path", ["keys/create", "webhooks/create", "connections/new?connector=notes"])
-def test_where_there_is_no_workspace_forms_lead_to_one(link: str, path: str) -> None:
+def test_forms_link_to_workspace_creation_if_there_is_none(link: str, path: str) -> None:
     with httpx.Client(follow_redirects=True) as http:
         http.get(link)
         html = BeautifulSoup(http.get(f"{link.partition('/console')[0]}/console/{path}").text, "html.parser")

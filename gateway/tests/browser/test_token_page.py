@@ -1,4 +1,4 @@
-"""Accounts of an application that hands tokens to the browser, by our script and without scripts."""
+"""Accounts of a vendor that returns tokens to the browser, with and without scripts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +17,8 @@ from workspace_sandbox.boards import BoardsEmulator
 
 
 @pytest.fixture(scope="module")
-def keyed(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that has an API key of the application, and is no client there."""
+def gateway(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway with an API key of the vendor, and without an OAuth app."""
     folder = tmp_path_factory.mktemp("keyed")
     with run_emulators(boards=BoardsEmulator) as sandbox:
         key = sandbox.emulators["boards"].credentials()["key"]
@@ -27,13 +27,13 @@ def keyed(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             yield gateway
 
 
-def there(keyed: Gateway) -> list[str]:
-    """The addresses of the third party."""
-    return list(keyed.sandbox.emulators["boards"].context.addresses.values())
+def vendor_urls(gateway: Gateway) -> list[str]:
+    """The URLs of the vendor."""
+    return list(gateway.sandbox.emulators["boards"].context.addresses.values())
 
 
-async def allow(opened: Window, url: str) -> None:
-    """Follow a connect link, and allow the access."""
+async def grant_access(opened: Window, url: str) -> None:
+    """Follow a connect link, and grant access."""
     page = opened.page
     await opened.open(urlsplit(url).path)
     await page.get_by_role("button", name="Continue to Trello").click()
@@ -41,25 +41,25 @@ async def allow(opened: Window, url: str) -> None:
 
 
 @requirement("connections-28")
-async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
-    connection = open_link(keyed, connector="boards")
-    async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
-        await allow(opened, connection["connect_url"])
+async def test_the_script_of_the_page_submits_the_token(browser: Browser, gateway: Gateway) -> None:
+    connection = open_link(gateway, connector="boards")
+    async with window(browser, gateway.base_url, visited=vendor_urls(gateway)) as opened:
+        await grant_access(opened, connection["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
         address = opened.page.url
 
-    assert "active" == page_texts(keyed, connection["connection_id"])["status"]
-    assert f"{keyed.base_url}/connect/boards/callback" == address
+    assert "active" == page_texts(gateway, connection["connection_id"])["status"]
+    assert f"{gateway.base_url}/connect/boards/callback" == address
 
 
 @requirement("connections-28")
-async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
-    connection = open_link(keyed, connector="boards")
-    async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:
-        await allow(opened, connection["connect_url"])
+async def test_a_user_without_scripts_pastes_the_token(browser: Browser, gateway: Gateway) -> None:
+    connection = open_link(gateway, connector="boards")
+    async with window(browser, gateway.base_url, scripts=False, visited=vendor_urls(gateway)) as opened:
+        await grant_access(opened, connection["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Back from Trello")
         await opened.page.get_by_label("Token").fill(urlsplit(opened.page.url).fragment.removeprefix("token="))
         await opened.page.get_by_role("button", name="Connect").click()
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
 
-    assert "active" == page_texts(keyed, connection["connection_id"])["status"]
+    assert "active" == page_texts(gateway, connection["connection_id"])["status"]

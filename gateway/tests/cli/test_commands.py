@@ -33,7 +33,7 @@ NAMES = ["see [/docs]", "[red]not red", ":smile:", "\u202efdp.exe", "a\tb\nc\rd"
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands as a user of the installation in *environment* does."""
+    """Runs commands with the settings in *environment*."""
 
     environment: dict[str, str]
     columns: int = 200
@@ -75,7 +75,7 @@ def connected(gateway: Gateway, connector: str) -> tuple[str, str]:
     return "--connection", gateway.connections[connector]
 
 
-def records(gateway: Gateway, texts: str) -> list[str]:
+def create_records_command(gateway: Gateway, texts: str) -> list[str]:
     """The command that creates records."""
     example = gateway.examples("tables")
     into = ["--base-id", example["base_id"], "--table", example["table"]]
@@ -116,7 +116,7 @@ def test_a_key_created_by_command_works_on_the_running_gateway(gateway: Gateway,
 
 
 @requirement("limits-7")
-def test_a_key_beyond_the_quota_is_rejected_with_a_remedy(shell: Shell, gateway: Gateway) -> None:
+def test_a_key_above_the_quota_is_rejected_with_a_remedy(shell: Shell, gateway: Gateway) -> None:
     full = Shell(shell.environment | {"GATEWAY_QUOTA_KEYS": "1"})
     result = full.run("keys", "create", gateway.workspace_id)
 
@@ -150,7 +150,7 @@ def test_a_connection_created_from_standard_input_serves_calls(gateway: Gateway,
 
 
 @requirement("common-127", "connections-14")
-def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gateway, shell: Shell) -> None:
+def test_credentials_that_the_vendor_rejects_are_not_stored(gateway: Gateway, shell: Shell) -> None:
     command = ["connections", "create", gateway.workspace_id, "notes"]
     rejected = shell.run(*command, input='{"token": "ntn_wrong_token"}')
     unasked = shell.json(*command, "--no-verify", input='{"token": "ntn_wrong_token"}')
@@ -171,7 +171,7 @@ def test_commands_create_links_and_test_connections(gateway: Gateway, shell: She
 
 
 @requirement("common-127", "connections-5")
-def test_return_addresses_are_set_by_command(shell: Shell) -> None:
+def test_return_urls_are_set_by_command(shell: Shell) -> None:
     created = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
     changed = shell.json("workspaces", "change", created["workspace_id"], "--return-url", "https://b.test/y")
 
@@ -206,7 +206,7 @@ def test_a_rejected_run_is_explained_without_values(gateway: Gateway, shell: She
 
 
 @requirement("common-117")
-def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> None:
+def test_a_run_is_printed_as_a_timeline(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit=1)
 
     explained = shell.run("runs", "show", reply.body["run_id"])
@@ -248,7 +248,7 @@ def test_invalid_connection_settings_are_reported_by_option(shell: Shell) -> Non
     assert "Invalid value for '--settings': '[1' is not JSON: " in result.stderr
 
 
-def test_an_item_of_a_list_may_be_a_plain_word_and_stand_beside_others(gateway: Gateway, shell: Shell) -> None:
+def test_a_list_option_accepts_plain_words_and_json(gateway: Gateway, shell: Shell) -> None:
     created = shell.json(
         *("call", "notes", "create-page", "--connection", gateway.connections["notes"]),
         *("--database-id", gateway.examples("notes")["database_id"], "--properties", '{"Name": "Items"}'),
@@ -274,28 +274,28 @@ def test_an_envelope_is_printed_with_run_and_cursor(gateway: Gateway, shell: She
     assert ["run_id", "next_cursor"] == [line.partition(":")[0] for line in result.stderr.splitlines()]
 
 
-def test_json_is_the_envelope_as_it_came(gateway: Gateway, shell: Shell) -> None:
+def test_json_output_is_the_unchanged_envelope(gateway: Gateway, shell: Shell) -> None:
     envelope = shell.json("call", "notes", "list-databases", *connected(gateway, "notes"), "--limit", "1")
 
     assert ["run_id", "connector", "status", "data", "next_cursor"] == list(envelope)
 
 
-def test_a_call_that_was_done_in_part_ends_with_a_status_of_its_own(gateway: Gateway, shell: Shell) -> None:
-    result = shell.run(*records(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
+def test_a_partial_success_has_its_own_exit_status(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run(*create_records_command(gateway, '[{"Name": "Acme"}, {"Nom": "Bolt"}]'))
 
     assert 4 == result.exit_code
-    assert "status: partial: not everything was done" in result.stderr
+    assert "status: partial: some items failed" in result.stderr
 
 
-def test_a_call_of_which_nothing_was_done_says_what_to_do(gateway: Gateway, shell: Shell) -> None:
-    result = shell.run(*records(gateway, '[{"Nam": "Acme"}]'))
+def test_a_partial_result_without_successes_is_reported(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run(*create_records_command(gateway, '[{"Nam": "Acme"}]'))
 
     assert 4 == result.exit_code
-    assert "status: partial: nothing was done\nwarning: Record 0 was not created: " in result.stderr
+    assert "status: partial: all items failed\nwarning: Record 0 was not created: " in result.stderr
     assert "'connector-gateway call tables list-tables' returns" in result.stderr
 
 
-def test_an_error_says_how_long_to_wait(gateway: Gateway, shell: Shell) -> None:
+def test_an_error_prints_the_time_to_wait(gateway: Gateway, shell: Shell) -> None:
     key = shell.json("keys", "create", gateway.workspace_id, "--calls-per-minute", "1")["key"]
     slow = Shell(shell.environment | {"GATEWAY_API_KEY": key})
     slow.run("call", "notes", "list-databases", *connected(gateway, "notes"))
@@ -305,7 +305,7 @@ def test_an_error_says_how_long_to_wait(gateway: Gateway, shell: Shell) -> None:
     assert re.search(r"^  retry_after: \d+ s$", result.stderr, re.MULTILINE)
 
 
-def test_every_mistaken_name_has_a_hint_of_its_own(gateway: Gateway, shell: Shell) -> None:
+def test_every_unknown_name_has_its_own_suggestion(gateway: Gateway, shell: Shell) -> None:
     page = ("--database-id", gateway.examples("notes")["database_id"], "--properties", '{"Stage": "Opne", "Vlaue": 1}')
 
     result = shell.run("call", "notes", "create-page", *connected(gateway, "notes"), *page)
@@ -321,7 +321,7 @@ def test_every_mistaken_name_has_a_hint_of_its_own(gateway: Gateway, shell: Shel
 
 @dataclass(frozen=True)
 class Customer:
-    """A workspace of its own, with connections of notes by name."""
+    """A new workspace, with connections of notes by name."""
 
     shell: Shell
     connections: dict[str, str]
@@ -372,12 +372,12 @@ def test_a_connection_is_called_by_its_name(customer: Callable[..., Customer], n
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "There are several connections of notes. Name one with --connection:"),
+        ([], "There are several connections of notes. Select one with --connection:"),
         (
             ["--connection", "Archiv"],
-            "There is no connection of notes called 'Archiv'. Did you mean 'Archive'? There are:",
+            "There is no connection of notes named 'Archiv'. Did you mean 'Archive'? Available:",
         ),
-        (["--connection", "Fernweh Studios"], "There are several connections of notes called 'Fernweh Studios'."),
+        (["--connection", "Fernweh Studios"], "There are several connections of notes named 'Fernweh Studios'."),
     ],
     ids=["none", "mistyped", "ambiguous"],
 )
@@ -393,7 +393,7 @@ def test_several_connections_are_listed_with_names_and_identifiers(
     assert f"  {two.connections['Archive']}  Archive\n  {two.connections['Team']}  Team\n" in result.stderr
 
 
-def test_without_a_connection_a_call_says_how_to_create_one(customer: Callable[..., Customer]) -> None:
+def test_a_call_without_a_connection_reports_how_to_create_one(customer: Callable[..., Customer]) -> None:
     result = customer().call()
 
     assert (
@@ -402,8 +402,8 @@ def test_without_a_connection_a_call_says_how_to_create_one(customer: Callable[.
 
 
 def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) -> None:
-    first = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
-    again = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    first = shell.json(*create_records_command(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
+    again = shell.json(*create_records_command(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
     explained = shell.run("runs", "show", again["run_id"])
 
     assert first["data"] == again["data"]
@@ -415,8 +415,8 @@ def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) ->
 def test_a_repeat_with_other_parameters_prints_the_warning(
     gateway: Gateway, shell: Shell, json_option: list[str]
 ) -> None:
-    shell.run(*records(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
-    again = shell.run(*records(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
+    shell.run(*create_records_command(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
+    again = shell.run(*create_records_command(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
     run = shell.json("runs", "list", "--limit", "1")[0]
     explained = shell.run("runs", "show", run["run_id"])
 
@@ -425,7 +425,7 @@ def test_a_repeat_with_other_parameters_prints_the_warning(
 
 
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda connector: connector.name)
-def test_the_key_is_an_option_of_writes_and_of_nothing_else(connector: AnyConnector) -> None:
+def test_only_writes_have_the_idempotency_key_option(connector: AnyConnector) -> None:
     with_key = [name for name, command in operations(connector).items() if "--idempotency-key" in options(command)]
 
     assert with_key == sorted(
@@ -441,7 +441,7 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
     assert {"invalid_cursor"} == {run["code"] for run in listed}
 
 
-def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell: Shell) -> None:
+def test_timestamps_have_the_format_of_the_service(gateway: Gateway, shell: Shell) -> None:
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "of some instant"}).data
 
     listed = {row["workspace_id"]: row for row in shell.json("workspaces", "list")}
@@ -453,7 +453,7 @@ def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell
     assert workspace["created_at"] == line.split("\t")[3]
 
 
-def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -> None:
+def test_a_list_of_runs_continues_from_a_cursor(gateway: Gateway, shell: Shell) -> None:
     run_ids = [gateway.get("/notes/databases", limit=1).body["run_id"] for _ in range(3)]
 
     first = shell.run("runs", "list", "--limit", "2")
@@ -472,11 +472,11 @@ def test_an_invalid_time_is_reported_by_option(shell: Shell) -> None:
     result = shell.run("runs", "list", "--since", "yesterday")
 
     assert 2 == result.exit_code
-    assert "Invalid value for '--since': 'yesterday' is no ISO 8601 date and time" in result.stderr
+    assert "Invalid value for '--since': 'yesterday' is not an ISO 8601 date and time" in result.stderr
 
 
 def test_runs_are_followed_as_they_end(gateway: Gateway, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call is made before each poll."""
+    """Perform a call before each poll."""
     run_ids: list[str] = []
 
     async def call(_: float) -> None:
@@ -512,12 +512,12 @@ def test_an_unusable_url_is_reported_in_one_sentence(gateway: Gateway, shell: Sh
 
 
 @pytest.mark.parametrize("command", [[], ["runs"], ["runs", "list"], ["call", "notes", "create-page"], ["sandbox"]])
-def test_every_command_helps_with_h_too(command: list[str]) -> None:
+def test_every_command_accepts_h_for_help(command: list[str]) -> None:
     assert Shell({}).run(*command, "--help").stdout == Shell({}).run(*command, "-h").stdout
 
 
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=list(CONNECTORS))
-def test_help_has_no_marks_that_a_terminal_does_not_draw(connector: AnyConnector) -> None:
+def test_help_contains_no_markup(connector: AnyConnector) -> None:
     helps = [Shell({}).run("call", connector.name, name, "-h").stdout for name in operations(connector)]
 
     assert "``" not in "".join(helps)
@@ -532,7 +532,7 @@ def test_help_fits_the_terminal(command: list[str], columns: int) -> None:
 
 
 @pytest.mark.parametrize("group", [*RESOURCES, "vault"])
-def test_every_option_says_what_it_is_for(group: str) -> None:
+def test_every_option_has_a_description(group: str) -> None:
     command_group = main.get_command(click.Context(main), group)
     assert isinstance(command_group, click.Group)
 
@@ -546,11 +546,11 @@ def test_an_argument_that_is_not_text_is_rejected(shell: Shell) -> None:
     result = shell.run("workspaces", "create", "\udcff")
 
     assert 2 == result.exit_code
-    assert r"The argument '\udcff' is no UTF-8 text." in result.stderr
+    assert r"The argument '\udcff' is not valid UTF-8." in result.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
+def test_names_are_printed_as_plain_text(shell: Shell, name: str) -> None:
     workspace = shell.json("workspaces", "create", name)
 
     listed = shell.run("workspaces", "list")
@@ -577,7 +577,7 @@ def test_all_missing_parameters_are_named_together(shell: Shell) -> None:
     assert "Error: Missing parameters: 'WORKSPACE_ID', 'URL'.\n" in manage.stderr
 
 
-def test_without_an_installation_a_command_says_how_to_get_one(tmp_path: Path) -> None:
+def test_a_command_without_an_installation_reports_how_to_start_one(tmp_path: Path) -> None:
     result = Shell({"GATEWAY_DATABASE_URL": ""}).run("keys", "list", "--data", str(tmp_path / "nothing"))
 
     assert 1 == result.exit_code
@@ -615,7 +615,7 @@ def test_group_help_describes_commands_in_full_sentences(group: str) -> None:
     assert "..." not in Shell({}, 80).run(group, "--help").stdout.partition("Commands:")[2]
 
 
-def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell: Shell) -> None:
+def test_an_identifier_of_dots_does_not_change_the_path(gateway: Gateway, shell: Shell) -> None:
     result = shell.run(
         *("call", "tables", "update-record", *connected(gateway, "tables")),
         *("--record-id", "..", "--base-id", "app1", "--table", "t", "--fields", "[]"),
@@ -626,12 +626,14 @@ def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell
     )
 
 
-def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy() -> None:
+def test_an_unreachable_gateway_is_reported_with_reason_and_remedy() -> None:
     nowhere = Shell({"GATEWAY_URL": "http://127.0.0.1:1", "GATEWAY_API_KEY": "k"})
 
     result = nowhere.run("call", "notes", "list-databases", "--connection", "c")
 
-    assert result.stderr.endswith("does not answer: Connection refused. Start it, or name another with GATEWAY_URL.\n")
+    assert result.stderr.endswith(
+        "does not respond: Connection refused. Start it, or set GATEWAY_URL to the URL of another one.\n"
+    )
 
 
 def test_endless_credentials_are_rejected(shell: Shell, gateway: Gateway) -> None:
@@ -665,14 +667,14 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
 
 
 @requirement("common-127")
-def test_a_tested_connection_is_said_to_work(gateway: Gateway, shell: Shell) -> None:
+def test_a_successful_connection_test_is_reported(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("connections", "test", gateway.connections["notes"])
 
     assert 0 == result.exit_code, result.stderr
     assert "The connection works: the vendor accepts its credentials.\n" == result.stderr
 
 
-def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
+def test_a_window_for_a_vendor_token_is_opened(shell: Shell) -> None:
     opened = shell.json("hooks", "open", "notes")
     rejected = shell.run("hooks", "open", "chat")
 
@@ -713,7 +715,7 @@ def test_a_webhook_is_managed_from_creation_to_deletion(shell: Shell, gateway: G
     ("group", "named"),
     [("keys", "key_id"), ("workspaces", "workspace_id"), ("connections", "connection_id")],
 )
-def test_lists_go_on_where_they_ended(gateway: Gateway, shell: Shell, group: str, named: str) -> None:
+def test_lists_continue_from_a_cursor(gateway: Gateway, shell: Shell, group: str, named: str) -> None:
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "of a page"}).data["workspace_id"]
     gateway.operator("POST", "/v1/keys", json={"workspace_id": workspace, "scope": "read"})
     known = [one[named] for one in shell.json(group, "list", "--limit", "1000")]

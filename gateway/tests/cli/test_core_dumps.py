@@ -1,4 +1,4 @@
-"""No memory of a gateway reaches a disk by a core dump."""
+"""Core dumps are disabled, so that no memory of a gateway is written to disk."""
 
 import os
 import resource
@@ -17,7 +17,7 @@ from harness.subprocesses import start
 from harness.wait import wait_until
 
 
-def answers(port: int) -> bool:
+def is_listening(port: int) -> bool:
     try:
         return httpx.get(f"http://127.0.0.1:{port}/healthz").is_success
     except httpx.TransportError:
@@ -29,7 +29,7 @@ def served(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     port = free_port()
     own = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     process = start("serve", "--port", str(port), cwd=tmp_path, env={**os.environ, **FAST, **own})
-    wait_until(lambda: answers(port))
+    wait_until(lambda: is_listening(port))
     yield process
     process.kill()
     process.wait(30)
@@ -48,7 +48,7 @@ def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[byte
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 @requirement("deployment-6")
-def test_a_program_that_dumps_are_piped_to_gets_none_either() -> None:
+def test_a_core_dump_handler_receives_no_dump() -> None:
     script = "import ctypes; print(ctypes.CDLL(None).prctl(3))"
     look = f"from connector_gateway.cli.serve.core_dumps import disable; disable(); {script}"
     output = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True, timeout=60).stdout

@@ -1,4 +1,4 @@
-"""``dev`` and ``sandbox`` as a newcomer and as tools meet them: real processes."""
+"""``dev`` and ``sandbox`` as real processes, as people and tools use them."""
 
 import json
 import os
@@ -42,7 +42,7 @@ FIXED_NAMES = {
 
 @dataclass(frozen=True)
 class Dev:
-    """A running ``dev`` and what it tells tools."""
+    """A running ``dev`` and its description for tools."""
 
     process: subprocess.Popen[str]
     described: dict[str, Any]
@@ -71,7 +71,7 @@ def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
 
 
 def read_until(line: str, running: Dev) -> str:
-    """What a running ``dev`` prints until it has printed *line*."""
+    """Return the output of a running ``dev`` up to *line*."""
     assert running.process.stdout is not None
     output = ""
     while line not in output:
@@ -82,8 +82,8 @@ def read_until(line: str, running: Dev) -> str:
 
 
 @contextmanager
-def dev_after(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
-    """The same again, once the *earlier* one was stopped."""
+def restart_dev(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
+    """Start ``dev`` again in the folder of the stopped *earlier* one."""
     earlier.process.send_signal(signal.SIGINT)
     earlier.process.wait(60)
     with dev(earlier.data, port, *options) as again:
@@ -97,7 +97,7 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 
 def free_block() -> int:
-    """The first of ten free ports, below those that the system hands out."""
+    """Return the first of ten free ports below the ephemeral range."""
     first = secrets.choice(range(10_000, 30_000, 10))
     return first if all(map(is_free, range(first, first + 10))) else free_block()
 
@@ -113,7 +113,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
         yield running
 
 
-def test_it_describes_itself_to_tools_by_fixed_names_and_to_this_user_only(running: Dev) -> None:
+def test_dev_describes_itself_in_a_private_file_with_fixed_names(running: Dev) -> None:
     mode = stat.S_IMODE((running.data / "dev.json").stat().st_mode)
 
     assert FIXED_NAMES == set(running.described)
@@ -122,7 +122,7 @@ def test_it_describes_itself_to_tools_by_fixed_names_and_to_this_user_only(runni
     assert 0o600 == mode
 
 
-def test_each_application_listens_on_the_ports_after_the_control_routes(running: Dev) -> None:
+def test_emulators_listen_on_the_ports_after_the_control_routes(running: Dev) -> None:
     control = int(running.described["sandbox_url"].rpartition(":")[2])
 
     upstreams = running.described["upstreams"]
@@ -134,7 +134,7 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
 
 
 @pytest.mark.parametrize("connector", [name for name, one in CONNECTORS.items() if one.oauth is not None])
-def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev, connector: str) -> None:
+def test_connect_links_lead_through_the_consent_page_of_the_emulator(running: Dev, connector: str) -> None:
     here: Any = SimpleNamespace(base_url=running.described["base_url"])
     with httpx.Client(timeout=30) as http:
         page = BrowserUser(here, http).allow(running.described["connect_urls"][connector])
@@ -142,7 +142,7 @@ def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev
     assert (200, "Connected") == (page.status_code, heading(page))
 
 
-def test_its_commands_use_the_same_settings(running: Dev) -> None:
+def test_commands_use_the_settings_of_dev(running: Dev) -> None:
     """Webhooks on this machine are allowed by a setting of ``dev``."""
     command = ["webhooks", "create", running.described["workspace_id"], "http://127.0.0.1:9/events"]
 
@@ -169,10 +169,10 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
 
 
-def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> None:
+def test_the_examples_of_the_reference_succeed_unchanged(running: Dev) -> None:
     document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
     calls = [
-        example_call(method, path, operation)
+        example_request(method, path, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
         if path.startswith("/v1/connectors/")
@@ -185,7 +185,7 @@ def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> 
     assert {} == {call: status for call, status in statuses.items() if status != 200}
 
 
-def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+def example_request(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request of the example of an operation in the OpenAPI document."""
     parameters = [
         parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
@@ -197,7 +197,7 @@ def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[s
     return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
 
 
-def test_there_is_a_file_to_attach(running: Dev) -> None:
+def test_the_sandbox_serves_a_file_to_attach(running: Dev) -> None:
     example = running.described["examples"]["tables"]
     body = {"record_id": example["record_id"], "field": example["attachment_field"], "url": example["file_url"]}
     reply = httpx.post(
@@ -209,7 +209,7 @@ def test_there_is_a_file_to_attach(running: Dev) -> None:
     assert (200, "arrivals.csv") == (reply.status_code, reply.json()["data"]["filename"])
 
 
-def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
+def test_keys_connections_and_history_survive_a_kill(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:
         run_id = first.call("notes", "/databases").json()["run_id"]
@@ -225,22 +225,22 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
     assert "ok" == run.json()["data"]["status"]
 
 
-def connected_by_browsers(running: Dev) -> list[str]:
-    """The active connections besides those that were made at the start."""
+def new_connections(running: Dev) -> list[str]:
+    """Return the active connections that were not created at startup."""
     headers = {"Authorization": f"Bearer {running.described['keys']['read']}"}
     listed = httpx.get(f"{running.described['base_url']}/v1/connections", headers=headers).json()["data"]
     active = [connection["connection_id"] for connection in listed if connection["status"] == "active"]
     return [one for one in active if one not in running.described["connections"].values()]
 
 
-def test_a_reset_of_the_sandbox_opens_the_budgets_that_it_has_closed(running: Dev) -> None:
+def test_a_reset_of_the_sandbox_unblocks_budgets(running: Dev) -> None:
     control = f"{running.described['sandbox_url']}/_control"
     httpx.post(f"{control}/notes/faults", json={"fault": "throttle", "seconds": 3600, "path": "/v1/search"})
-    failed_start = [running.call("notes", "/databases", limit=1) for _ in range(2)]
+    start_error = [running.call("notes", "/databases", limit=1) for _ in range(2)]
 
     httpx.post(f"{control}/reset")
 
-    assert [429, 429] == [reply.status_code for reply in failed_start]
+    assert [429, 429] == [reply.status_code for reply in start_error]
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
@@ -257,7 +257,7 @@ def test_an_error_during_setup_ends_dev_with_a_message(tmp_path: Path) -> None:
     assert [True, True] == [is_free(port), is_free(port + 1)]
 
 
-def test_a_setting_that_does_not_fit_is_named_whatever_the_working_folder_holds(tmp_path: Path) -> None:
+def test_an_invalid_setting_is_reported_in_any_working_folder(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("raise SystemExit('this was run')")
     port = free_block()
     options = ["--data", str(tmp_path / "data"), "--port", str(port), "--sandbox-port", str(port + 1)]
@@ -277,7 +277,7 @@ def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
     assert re.search(rf"\b{port + offset}\b.* in use", done.stderr), done.stderr
 
 
-def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -> None:
+def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
     with dev(tmp_path, free_block()) as running:
         output = read_until("stop      Ctrl-C", running)
         (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
@@ -291,7 +291,7 @@ def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -
     assert "/console" == entered.url.path
 
 
-def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
+def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port) as running:
         output = read_until("stop      Ctrl-C", running)
@@ -324,14 +324,14 @@ def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> N
     second = run("dev", *options)
 
     assert 1 == second.returncode
-    assert f"dev is running in {running.data} already, at {running.described['base_url']}. Use that" in second.stderr
+    assert f"dev is already running in {running.data}, at {running.described['base_url']}. Use it" in second.stderr
     assert running.described == json.loads((running.data / "dev.json").read_text())
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a ``dev`` that was told to stop."""
+    """The folder of a stopped ``dev``."""
     folder = tmp_path_factory.mktemp("stopped")
     with dev(folder, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
@@ -339,45 +339,48 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_needs_a_running_dev_says_how_to_start_it(stopped: Path) -> None:
+def test_commands_that_need_a_running_dev_report_how_to_start_it(stopped: Path) -> None:
     start = f"Start it with 'make run ARGS=\"--data {stopped}\"'.\n"
-    results = [run(*command, "--data", str(stopped)) for command in (["env"], ["call", "notes", "list-databases"])]
+    connection_id = json.loads((stopped / "dev.json").read_text())["connections"]["notes"]
+    commands = (["env"], ["call", "notes", "list-databases"], ["connections", "test", connection_id])
+    results = [run(*command, "--data", str(stopped)) for command in commands]
 
-    assert [1, 1] == [ended.returncode for ended in results]
+    assert [1, 1, 1] == [ended.returncode for ended in results]
+    assert f"  → dev is not running in {stopped}. {start}" == results[2].stderr.partition("\n")[2]
     assert f"Error: dev is not running in {stopped}. {start}" == results[0].stderr
-    assert results[1].stderr.endswith(f"does not answer: Connection refused. {start}")
+    assert results[1].stderr.endswith(f"does not respond: Connection refused. {start}")
 
 
-def test_a_folder_of_an_earlier_version_opens_with_its_keys_and_connections(served: Path) -> None:
-    state, description = (json.loads((served / name).read_text()) for name in ("secrets.json", "dev.json"))
+def test_a_folder_of_an_earlier_version_retains_keys_and_connections(copied: Path) -> None:
+    state, description = (json.loads((copied / name).read_text()) for name in ("secrets.json", "dev.json"))
     secret = {name: state.pop(name) for name in ("secret_key", "operator_token")}
     del state["sandbox"]
-    (served / "secrets.json").write_text(json.dumps(secret))
-    (served / "kept.json").write_text(json.dumps(state))
-    shutil.rmtree(served / "sandbox")
+    (copied / "secrets.json").write_text(json.dumps(secret))
+    (copied / "kept.json").write_text(json.dumps(state))
+    shutil.rmtree(copied / "sandbox")
 
-    with dev(served, free_block(), "--quiet") as running:
+    with dev(copied, free_block(), "--quiet") as running:
         reply = running.call("notes", "/databases", limit=1)
 
     assert {name: description[name] for name in ("keys", "connections", "operator_token")} == {
         name: running.described[name] for name in ("keys", "connections", "operator_token")
     }
     assert 200 == reply.status_code
-    assert not (served / "kept.json").exists()
+    assert not (copied / "kept.json").exists()
 
 
 @pytest.fixture
-def served(stopped: Path, tmp_path: Path) -> Path:
-    """A copy of that folder."""
+def copied(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of the folder of a stopped ``dev``."""
     return Path(shutil.copytree(stopped, tmp_path / "served"))
 
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
-"""What keeps a superuser to the permissions of files."""
+"""A wrapper that subjects the superuser to file permissions."""
 
 
-def failed_start(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
-    """Why ``dev`` does not start."""
+def start_error(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
+    """Return the error with which ``dev`` fails to start."""
     ended = run("dev", "--data", str(data), *options, wrapper=wrapper)
     assert ended.returncode in {1, 2}
     assert "Traceback" not in ended.stderr
@@ -392,16 +395,16 @@ def free_ports() -> list[str]:
 @requirement("common-146")
 def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
     port = free_block()
-    sentence = failed_start(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
+    sentence = start_error(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
 
-    taken = f"Error: Port {port + 3} of the gateway is one of the sandbox's, which begin with {port}."
+    taken = f"Error: Port {port + 3} of the gateway is also a port of the sandbox, whose ports start at {port}."
     assert f"{taken} Choose another --port or --sandbox-port." == sentence
 
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--sandbox-port", "65501"), ("--port", "0")])
 @requirement("common-146")
 def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) -> None:
-    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in failed_start(
+    assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in start_error(
         tmp_path, *options
     )
 
@@ -410,7 +413,7 @@ def test_invalid_ports_are_rejected(tmp_path: Path, options: tuple[str, str]) ->
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
 
-    assert f"Error: {tmp_path / 'data'} is a file; name a folder with --data." == failed_start(
+    assert f"Error: {tmp_path / 'data'} is a file. Choose a folder with --data." == start_error(
         tmp_path / "data", *free_ports()
     )
 
@@ -418,29 +421,29 @@ def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 @requirement("common-148")
 def test_a_data_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    sentence = failed_start(tmp_path / "circle" / "data", *free_ports())
+    sentence = start_error(tmp_path / "circle" / "data", *free_ports())
 
-    assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
+    assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be created: ")
 
 
 @requirement("common-148")
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_a_read_only_data_folder_is_named_and_unchanged(served: Path, options: list[str]) -> None:
-    before = contents(served)
+def test_a_read_only_data_folder_is_named_and_unchanged(copied: Path, options: list[str]) -> None:
+    before = contents(copied)
 
-    served.chmod(0o500)
-    message = failed_start(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
+    copied.chmod(0o500)
+    message = start_error(copied, *free_ports(), *options, wrapper=UNPRIVILEGED)
 
-    assert f"Error: The folder {served} cannot be written to by this user. Name another with --data." == message
-    assert before == contents(served)
+    assert f"Error: This user cannot write to the folder {copied}. Choose another with --data." == message
+    assert before == contents(copied)
 
 
 @requirement("common-148")
-def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
+def test_an_invalid_secrets_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
-    assert failed_start(tmp_path, *free_ports()).startswith(
-        f"Error: {tmp_path / 'secrets.json'} does not hold the secrets of an installation."
+    assert start_error(tmp_path, *free_ports()).startswith(
+        f"Error: {tmp_path / 'secrets.json'} does not contain the secrets of an installation."
     )
 
 
@@ -448,12 +451,12 @@ def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
 def test_a_misspelt_setting_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
 
-    sentence = failed_start(tmp_path, *free_ports(), "--quiet")
+    sentence = start_error(tmp_path, *free_ports(), "--quiet")
     assert "Error: GATEWAY_NOTES_BUDGETS is not a setting; did you mean GATEWAY_NOTES_BUDGET?" == sentence
 
 
-def begun(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
-    """A ``dev`` that nobody waits for."""
+def start_in_background(data: Path, port: int, *options: str) -> subprocess.Popen[str]:
+    """Start ``dev`` without waiting until it is ready."""
     ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
     return start("dev", "--data", str(data), *ports, "--quiet", *options, stderr=subprocess.PIPE, text=True)
 
@@ -494,7 +497,7 @@ def created_page_ids(running: Dev) -> list[str]:
 def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
     port = free_block()
     (tmp_path / "thesis.txt").write_text("years of work")
-    with dev(tmp_path, port, "--quiet") as first, dev_after(first, port, "--quiet", "--fresh") as second:
+    with dev(tmp_path, port, "--quiet") as first, restart_dev(first, port, "--quiet", "--fresh") as second:
         keys = first.described["keys"], second.described["keys"]
 
     assert keys[0] != keys[1]
@@ -503,29 +506,29 @@ def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gateway.db", "kept.json", "dev.json"])
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_foreign_files_of_the_same_names_stop_dev_and_stay(tmp_path: Path, name: str, options: list[str]) -> None:
+def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
+    tmp_path: Path, name: str, options: list[str]
+) -> None:
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
-    process = begun(tmp_path, free_block(), *options)
+    process = start_in_background(tmp_path, free_block(), *options)
     _, message = process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert (
-        f"Error: In {tmp_path} there is {name}, which dev has not made. Name another folder with --data.\n" == message
-    )
+    assert f"Error: The folder {tmp_path} contains {name}, not created by dev. Choose another with --data.\n" == message
     assert before == contents(tmp_path)
 
 
-def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(served: Path) -> None:
+def test_a_fresh_start_with_ports_in_use_deletes_nothing(copied: Path) -> None:
     port = free_block()
-    before = contents(served)
+    before = contents(copied)
     with socket.create_server(("127.0.0.1", port + 4)):
-        process = begun(served, port, "--fresh")
+        process = start_in_background(copied, port, "--fresh")
         process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert before == contents(served)
+    assert before == contents(copied)
 
 
 def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
@@ -535,29 +538,29 @@ def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
         with httpx.Client(timeout=30) as http:
             BrowserUser(here, http).allow(first.described["connect_urls"]["mail"])
         replies = [create_page(first), create_page(first)]
-        with dev_after(first, port, "--quiet") as second:
+        with restart_dev(first, port, "--quiet") as second:
             replies += [create_page(second), create_page(second)]
             page_ids = created_page_ids(second)
-            (connected,) = connected_by_browsers(second)
+            (connected,) = new_connections(second)
             search = second.call("mail", "/messages", connection_id=connected, q="is:unread", limit=1)
 
     assert [200] * 5 == [reply.status_code for reply in (*replies, search)]
     assert page_ids == list({reply.json()["data"]["page_id"] for reply in replies})
 
 
-def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:
-    started = [begun(tmp_path, free_block()), begun(tmp_path, free_block(), "--fresh")]
+def test_only_one_of_two_concurrent_starts_runs_and_the_other_reports_why(tmp_path: Path) -> None:
+    started = [start_in_background(tmp_path, free_block()), start_in_background(tmp_path, free_block(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)
-        failed_start = next(process for process in started if process.poll() is not None)
-        _, message = failed_start.communicate(timeout=30)
-        other = next(process for process in started if process is not failed_start)
+        start_error = next(process for process in started if process.poll() is not None)
+        _, message = start_error.communicate(timeout=30)
+        other = next(process for process in started if process is not start_error)
         wait_until((tmp_path / "dev.json").exists)
         left = other.poll()
     finally:
         stop(started)
 
-    assert (1, None) == (failed_start.returncode, left)
+    assert (1, None) == (start_error.returncode, left)
     assert message.startswith(
-        (f"Error: dev is running in {tmp_path} already", f"Error: The folder {tmp_path} is being")
+        (f"Error: dev is already running in {tmp_path}", f"Error: The folder {tmp_path} is being")
     )

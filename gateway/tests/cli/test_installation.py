@@ -1,4 +1,4 @@
-"""Which installation a command works on: what the command line makes is what is served."""
+"""The installation on which a command works, and its settings file."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from harness.wait import wait_until
 
 @dataclass
 class Folder:
-    """A working folder, and commands that are given in it."""
+    """A working folder, and commands that run in it."""
 
     path: Path
     port: int
@@ -40,12 +40,12 @@ class Folder:
 
     @contextmanager
     def serving(self, *options: str, **environment: str) -> Iterator[list[str]]:
-        """Serve while inside; what it says at the start is there at the end."""
+        """Serve in the context. The yielded list contains the output at the end."""
         lines: list[str] = []
         command = ("serve", "--port", str(self.port), *options)
         process = start(*command, **self._options(environment), stderr=subprocess.PIPE, text=True)
         try:
-            wait_until(lambda: process.poll() is not None or answers(f"{self.base_url}/readyz"))
+            wait_until(lambda: process.poll() is not None or is_listening(f"{self.base_url}/readyz"))
             yield lines
         finally:
             process.terminate()
@@ -57,14 +57,14 @@ class Folder:
         return {"cwd": self.path, "env": bare | settings}
 
 
-def answers(url: str) -> bool:
+def is_listening(url: str) -> bool:
     try:
         return httpx.get(url).is_success
     except httpx.TransportError:
         return False
 
 
-def opened(base_url: str, key: str) -> int:
+def status_of_listing(base_url: str, key: str) -> int:
     return httpx.get(f"{base_url}/v1/connections", headers={"Authorization": f"Bearer {key}"}).status_code
 
 
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Folder:
         return Folder(tmp_path, probe.getsockname()[1])
 
 
-def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folder: Folder) -> None:
+def test_the_first_start_in_an_empty_folder_creates_and_reports_its_settings(folder: Folder) -> None:
     with folder.serving() as lines:
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
@@ -84,32 +84,32 @@ def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folde
     assert ["GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL"] == [
         line.partition("=")[0] for line in settings.read_text().splitlines()
     ]
-    assert f"keep them in {settings}, which only you may read" in lines[0]
+    assert f"an operator token in {settings}, which only you can read" in lines[0]
     assert [
         f"listening    {folder.base_url}",
-        f"reached at   {folder.base_url}",
+        f"base URL     {folder.base_url}",
         f"database     sqlite:///{folder.path / 'gateway.db'}",
         "connections  0",
         f"reference    {folder.base_url}/docs",
     ] == lines[1:6]
     assert re.fullmatch(
-        rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(signs in once, within ten minutes\)",
+        rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(valid once, for ten minutes\)",
         lines[6],
     )
     assert [{"url": folder.base_url}] == described["servers"]
 
 
-def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
+def test_objects_created_by_command_are_served(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
         key = folder.json("keys", "create", workspace["workspace_id"])["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
 
 
 @requirement("administration-21")
-def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
+def test_links_of_the_start_and_of_the_command_sign_in(folder: Folder) -> None:
     with folder.serving() as lines:
         browser = folder.path / "browser"
         browser.write_text('#!/bin/sh\necho "$1" > opened')
@@ -124,23 +124,23 @@ def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> N
 
 
 @requirement("administration-21")
-def test_no_link_is_printed_where_a_log_is_stored(folder: Folder) -> None:
+def test_no_sign_in_link_is_printed_to_a_stored_log(folder: Folder) -> None:
     with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as lines:
         pass
 
-    assert [
-        "console      https://gateway.example/console  (connector-gateway console prints a link that signs in)"
-    ] == [line for line in lines if "/console" in line]
+    assert ["console      https://gateway.example/console  (connector-gateway console prints a sign-in link)"] == [
+        line for line in lines if "/console" in line
+    ]
 
 
 @requirement("administration-21")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "console"])
-def test_no_link_is_created_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
+def test_no_sign_in_link_is_created_for_an_unreachable_url(folder: Folder, url: str) -> None:
     with folder.serving():
         ended = folder.run("console", "--url", url)
 
     assert (1, "") == (ended.returncode, ended.stdout)
-    assert f"{url} is not an http address" in ended.stderr or f"Nothing answers at {url}." in ended.stderr
+    assert f"{url} is not an HTTP URL" in ended.stderr or f"Cannot connect to {url}." in ended.stderr
 
 
 @requirement("administration-22")
@@ -155,19 +155,19 @@ def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Fo
 
 
 @requirement("administration-22")
-def test_a_call_by_command_says_what_is_missing(folder: Folder) -> None:
+def test_a_call_by_command_reports_the_missing_setting(folder: Folder) -> None:
     with folder.serving() as lines:
         without_url = folder.run("call", "notes", "list-databases")
         without_key = folder.run("call", "notes", "list-databases", GATEWAY_URL=folder.base_url)
     (line,) = [line for line in lines if line.startswith("  [ ] call")]
 
     assert f"(with GATEWAY_URL={folder.base_url} and the key as GATEWAY_API_KEY)" in line
-    assert "No gateway is known: start one with 'make run', or set GATEWAY_URL" in without_url.stderr
-    assert f"No key for {folder.base_url} is known: set GATEWAY_API_KEY." in without_key.stderr
+    assert "No gateway is configured. Start one with 'make run', or set GATEWAY_URL" in without_url.stderr
+    assert f"No API key for {folder.base_url} is configured. Set GATEWAY_API_KEY." in without_key.stderr
 
 
 def steps(lines: list[str]) -> list[str]:
-    """The steps that are listed, with whether they are done."""
+    """Return the listed steps, with whether they are done."""
     return [line[2:].split(" connector-gateway")[0].strip() for line in lines if line.startswith("  [")]
 
 
@@ -183,7 +183,7 @@ def test_a_second_start_preserves_the_settings_of_the_first(folder: Folder) -> N
     assert f"listening    {folder.base_url}" == lines[0]
 
 
-def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder) -> None:
+def test_existing_settings_in_the_file_are_retained_and_applied(folder: Folder) -> None:
     (folder.path / ".env").write_text(
         '# ours\nPOSTGRES_PASSWORD=x y\nexport GATEWAY_BASE_URL="https://gateway.example"'
     )
@@ -192,11 +192,11 @@ def test_settings_of_others_in_the_file_stay_and_are_adjusted_by(folder: Folder)
         described = httpx.get(f"{folder.base_url}/openapi.json").json()
 
     assert "POSTGRES_PASSWORD=x y\n" in (folder.path / ".env").read_text()
-    assert "reached at   https://gateway.example" in lines
+    assert "base URL     https://gateway.example" in lines
     assert [{"url": "https://gateway.example"}] == described["servers"]
 
 
-def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Folder, tmp_path: Path) -> None:
+def test_a_settings_file_elsewhere_leads_to_the_same_database(folder: Folder, tmp_path: Path) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     elsewhere = tmp_path / "elsewhere"
@@ -207,7 +207,7 @@ def test_a_file_elsewhere_may_be_named_and_leads_to_the_same_database(folder: Fo
     assert [workspace["workspace_id"]] == [row["workspace_id"] for row in listed]
 
 
-def test_the_environment_goes_before_the_file(folder: Folder) -> None:
+def test_the_environment_takes_precedence_over_the_file(folder: Folder) -> None:
     with folder.serving():
         folder.json("workspaces", "create", "Ours")
 
@@ -220,10 +220,10 @@ def test_a_missing_named_file_is_reported(folder: Folder) -> None:
     ended = folder.run("workspaces", "list", GATEWAY_ENV_FILE="nowhere.env")
 
     assert (1, "") == (ended.returncode, ended.stdout)
-    assert "Error: GATEWAY_ENV_FILE names nowhere.env, which is not there.\n" == ended.stderr
+    assert "Error: GATEWAY_ENV_FILE is nowhere.env, which does not exist.\n" == ended.stderr
 
 
-def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(folder: Folder) -> None:
+def test_no_secrets_are_created_for_a_database_whose_settings_are_missing(folder: Folder) -> None:
     with folder.serving():
         pass
     (folder.path / ".env").unlink()
@@ -231,11 +231,11 @@ def test_no_second_secrets_are_created_beside_a_database_whose_own_are_gone(fold
     ended = folder.run("serve", "--port", "0")
 
     assert 1 == ended.returncode
-    assert "gateway.db is there, but not the settings that it was served with. Put .env back" in ended.stderr
+    assert "gateway.db exists, but its settings are missing. Restore .env" in ended.stderr
     assert not (folder.path / ".env").exists()
 
 
-def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_it(folder: Folder) -> None:
+def test_commands_with_a_secret_of_the_environment_use_its_database(folder: Folder) -> None:
     exported = {
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_OPERATOR_TOKEN": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f",
@@ -246,25 +246,25 @@ def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_i
     with folder.serving(**exported):
         workspace = folder.json("workspaces", "create", "Ours", **exported)
         key = folder.json("keys", "create", workspace["workspace_id"], **exported)["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
     assert not (folder.path / ".data" / "gateway.db").exists()
 
 
-def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None:
+def test_serve_uses_the_specified_folder_of_dev(folder: Folder) -> None:
     (folder.path / "mine").mkdir()
     dev = {"secret_key": "Ld3VxQ8pTn5ZrWk2Yc7Hf9sJb4Gm6EaU", "operator_token": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f"}
     (folder.path / "mine" / "secrets.json").write_text(json.dumps(dev))
     with folder.serving("--data", "mine"):
         workspace = folder.json("workspaces", "create", "Ours", "--data", "mine")
         key = folder.json("keys", "create", workspace["workspace_id"], "--data", "mine")["key"]
-        status = opened(folder.base_url, key)
+        status = status_of_listing(folder.base_url, key)
 
     assert 200 == status
 
 
-def test_of_two_installations_in_a_folder_the_chosen_one_is_named(folder: Folder) -> None:
+def test_the_chosen_one_of_two_installations_is_reported(folder: Folder) -> None:
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     (folder.path / ".data").mkdir()
@@ -274,4 +274,4 @@ def test_of_two_installations_in_a_folder_the_chosen_one_is_named(folder: Folder
     listed = folder.run("workspaces", "list")
 
     assert workspace["workspace_id"] in listed.stdout
-    assert "installation: that of .env; --data .data is the one of dev\n" == listed.stderr
+    assert "installation: that in .env. Use --data .data for that of dev\n" == listed.stderr

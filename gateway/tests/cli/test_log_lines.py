@@ -1,4 +1,4 @@
-"""What every line of the log tells."""
+"""Fields and escaping of log lines."""
 
 from contextvars import copy_context
 
@@ -6,7 +6,7 @@ from connector_gateway.cli.serve.server import add_run_id, render_for_people
 from connector_gateway.core.history.runs import CURRENT_RUN
 
 
-def test_a_line_names_the_run_that_its_task_carries_out_unless_it_names_one() -> None:
+def test_a_log_line_has_the_current_run_unless_it_names_one() -> None:
     context = copy_context()
     context.run(CURRENT_RUN.set, "run_1")
     lines = [

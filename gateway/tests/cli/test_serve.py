@@ -1,4 +1,4 @@
-"""``serve`` where it cannot start: one sentence, and nothing touched."""
+"""``serve`` if it cannot start: one error message, and no changes."""
 
 import gc
 import os
@@ -72,7 +72,7 @@ def test_a_second_server_on_the_same_file_fails(sandbox: Sandbox, tmp_path: Path
 
 
 @requirement("common-142")
-def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
+def test_a_server_with_a_port_in_use_changes_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", port)
@@ -82,26 +82,26 @@ def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-def in_no_folder(folder: Path) -> Path:
+def missing_folder(folder: Path) -> Path:
     return folder / "missing" / "gateway.db"
 
 
-def in_a_file(folder: Path) -> Path:
+def path_below_a_file(folder: Path) -> Path:
     (folder / "file").touch()
     return folder / "file" / "gateway.db"
 
 
-def in_circles(folder: Path) -> Path:
+def symlink_loop(folder: Path) -> Path:
     (folder / "circle").symlink_to(folder / "circle")
     return folder / "circle" / "gateway.db"
 
 
-def as_a_folder(folder: Path) -> Path:
+def folder_path(folder: Path) -> Path:
     (folder / "gateway.db").mkdir()
     return folder / "gateway.db"
 
 
-def as_a_text(folder: Path) -> Path:
+def text_file(folder: Path) -> Path:
     (folder / "gateway.db").write_text("Dear diary")
     return folder / "gateway.db"
 
@@ -109,11 +109,11 @@ def as_a_text(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("path", "output"),
     [
-        (in_no_folder, "The database's folder {0.parent} does not exist"),
-        (in_a_file, "{0.parent}, which should be the database's folder, is a file"),
-        (in_circles, "The database's folder {0.parent} does not exist"),
-        (as_a_folder, "{0}, which should be the database, is not a file"),
-        (as_a_text, "The file {0} is not a SQLite database"),
+        (missing_folder, "The database's folder {0.parent} does not exist"),
+        (path_below_a_file, "{0.parent}, which should be the database's folder, is a file"),
+        (symlink_loop, "The database's folder {0.parent} does not exist"),
+        (folder_path, "{0}, which should be the database, is not a file"),
+        (text_file, "The file {0} is not a SQLite database"),
     ],
 )
 @requirement("common-148")
@@ -126,7 +126,7 @@ def test_an_unusable_database_path_is_named(tmp_path: Path, path: Callable[[Path
 
 
 @requirement("common-148")
-def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
 
     with pytest.raises(
@@ -157,7 +157,7 @@ def test_an_unreachable_server_is_reported_on_one_line() -> None:
     ended = serve("postgresql://me:s3cret@127.0.0.1:1/nothing")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
-    assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+    assert ended.stderr.endswith("Check GATEWAY_DATABASE_URL.\n")
     assert "s3cret" not in ended.stderr
 
 
@@ -182,7 +182,7 @@ def test_secrets_that_cannot_decrypt_are_rejected(sandbox: Sandbox, tmp_path: Pa
 
 
 @requirement("common-150")
-def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_sighup_does_not_end_the_server(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path) as installation:
         assert installation.process is not None
         installation.process.send_signal(signal.SIGHUP)
@@ -191,7 +191,7 @@ def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 @requirement("common-141")
-def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_killed_server_releases_the_database_file(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path) as installation:
         installation.end(signal.SIGKILL)
         installation.start()
@@ -199,7 +199,7 @@ def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> 
         assert installation.ready()
 
 
-def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_server_in_a_thread_does_not_change_garbage_collection(sandbox: Sandbox, tmp_path: Path) -> None:
     threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
     with run_gateway(sandbox, tmp_path):
         during = gc.get_freeze_count()
@@ -217,11 +217,11 @@ async def test_the_start_message_survives_a_database_outage(
         listening.bind(("127.0.0.1", 0))
         await _print_summary(App(Settings.read(address | secrets, {})), listening)
 
-    assert "connections  not known, the database is away\n" in capsys.readouterr().err
+    assert "connections  unknown, the database is unavailable\n" in capsys.readouterr().err
 
 
 @requirement("administration-21")
-async def test_where_several_workers_serve_their_supervisor_prints_a_link(
+async def test_the_supervisor_of_several_workers_prints_a_link(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = {"GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "GATEWAY_WORKERS": "2"}

@@ -1,4 +1,4 @@
-"""The supervisor by itself, with workers that do nothing but die, fall silent or cannot start."""
+"""The supervisor with workers that exit, hang or cannot start."""
 
 import asyncio
 import os
@@ -43,14 +43,14 @@ time.sleep(60)
 
 
 @asynccontextmanager
-async def supervising(
+async def run_supervisor(
     code: str,
     silent_seconds: float = 30.0,
     last_seconds: float = 10.0,
     missing: int = 0,
     listening: Sequence[socket.socket] = (),
 ) -> AsyncIterator["asyncio.Task[int]"]:
-    """One worker that runs *code*, until the end of the block; its program is *missing* at that start."""
+    """Supervise one worker that runs *code*. Its program is missing at start number *missing*."""
     starts = count(1)
 
     def command(spec: WorkerSpec) -> Sequence[str]:
@@ -78,29 +78,27 @@ async def supervising(
 
 
 @requirement("common-208")
-async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
+async def test_the_backoff_grows_while_a_worker_keeps_exiting() -> None:
     with capture_logs() as logs:
-        async with supervising(DIES):
-            await until(lambda: _enough(logs, 3))
+        async with run_supervisor(DIES):
+            await until(lambda: _wait_for_logs(logs, 3))
 
-    assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in logs[:3]]
+    assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["backoff"], line["status"]) for line in logs[:3]]
 
 
 @requirement("common-208")
 @pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
 async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     with capture_logs() as logs:
-        async with supervising(code, silent_seconds=2):
-            await until(lambda: _enough(logs, 2))
+        async with run_supervisor(code, silent_seconds=2):
+            await until(lambda: _wait_for_logs(logs, 2))
 
-    assert ["a worker gives no sign of life, and is killed", "a worker has died"] == [
-        line["event"] for line in logs[:2]
-    ]
+    assert ["worker heartbeat missed", "worker exited"] == [line["event"] for line in logs[:2]]
     assert -signal.SIGKILL == logs[1]["status"]
 
 
 @requirement("common-208")
-async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
+async def test_a_worker_with_heartbeats_survives_a_suspended_supervisor() -> None:
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
     await process.wait()
@@ -109,57 +107,55 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
     with capture_logs() as logs:
         theirs.send(ALIVE)
         theirs.close()
-        _stand_still(0.04)
+        _block_event_loop(0.04)
         status = await worker.monitor_task
 
     assert (0, []) == (status, logs)
 
 
 @requirement("common-208")
-async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
+async def test_a_failed_process_start_is_retried() -> None:
     with capture_logs() as logs:
-        async with supervising(DIES, missing=2):
-            await until(lambda: _enough(logs, 3))
+        async with run_supervisor(DIES, missing=2):
+            await until(lambda: _wait_for_logs(logs, 3))
 
-    assert ["a worker has died", "no worker could be started", "a worker has died"] == [
-        line["event"] for line in logs[:3]
-    ]
+    assert ["worker exited", "worker start failed", "worker exited"] == [line["event"] for line in logs[:3]]
 
 
 @requirement("common-207")
-async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
-    async with supervising(FAILS) as task:
+async def test_the_exit_status_of_a_failed_first_worker_is_returned() -> None:
+    async with run_supervisor(FAILS) as task:
         status = await task
 
     assert 3 == status
 
 
 @requirement("common-210")
-async def test_a_worker_that_does_not_end_is_killed() -> None:
+async def test_a_worker_that_does_not_exit_is_killed() -> None:
     with capture_logs() as logs:
-        async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
+        async with run_supervisor(NEVER_ENDS, last_seconds=0.5) as task:
             os.kill(os.getpid(), signal.SIGTERM)
             status = await task
 
-    assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in logs])
+    assert (0, ["worker shutdown timed out"]) == (status, [line["event"] for line in logs])
 
 
 @requirement("common-210")
-async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
+async def test_the_supervisor_accepts_no_connections_during_shutdown() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as logs:
-        async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:
+        async with run_supervisor(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:
             os.kill(os.getpid(), signal.SIGTERM)
             status = await task
 
     assert (0, []) == (status, logs)
 
 
-def _stand_still(seconds: float) -> None:
-    """Keep the event loop from running, as a paused machine does."""
+def _block_event_loop(seconds: float) -> None:
+    """Block the event loop, as a suspended machine does."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         pass
 
 
-async def _enough(logs: Sequence[object], count: int) -> bool:
+async def _wait_for_logs(logs: Sequence[object], count: int) -> bool:
     return len(logs) >= count

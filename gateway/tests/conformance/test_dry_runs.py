@@ -1,4 +1,4 @@
-"""A dry run of every write: nothing is written, and what is told is what the write then sends."""
+"""Dry runs of every write: nothing is written, and the reported requests are those of the write."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ DRY = {"Prefer": "dry-run"}
 READING = re.compile(
     r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+|conversations\.\w+)$"
 )
-"""Paths of the applications that change nothing although they are posted to."""
+"""Vendor paths that change nothing although their method is POST."""
 
 every_write = pytest.mark.parametrize("name", KINDS)
 
@@ -41,7 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
 
 
 def write(world: AllConnectors, name: str, content: str, **headers: str) -> Reply:
-    """What is answered to a write, whose journal begins with it."""
+    """Clear the journal, perform a write, and return its response."""
     kind = KINDS[name]
     method, path, body = kind.request(world.world, content)
     sent = {"connection_id": world.gateway.connections[kind.connector], **body}
@@ -49,27 +49,27 @@ def write(world: AllConnectors, name: str, content: str, **headers: str) -> Repl
     return world.gateway.request(method, f"/v1/connectors/{kind.connector}{path}", json=sent, headers=headers)
 
 
-def changes(world: AllConnectors, name: str) -> Sequence[str]:
-    """The requests that change something and reached the application."""
+def changing_requests(world: AllConnectors, name: str) -> Sequence[str]:
+    """Return the requests with changes that reached the vendor."""
     seen = world.gateway.journal(KINDS[name].connector)
     return [f"{method} {path}" for method, path, _ in seen if method != "GET" and not READING.search(path)]
 
 
-def rows_but_runs(world: AllConnectors) -> Mapping[str, int]:
-    """How many rows each table has: claims, owners and all others, but not the history, which has its run."""
+def count_rows(world: AllConnectors) -> Mapping[str, int]:
+    """Return the number of rows of each table except the run history."""
     counts = [select(literal(name), func.count()).select_from(table) for name, table in TABLES.items()]
     database = world.gateway.app.database
     return dict(world.gateway.run(database.read(lambda reading: reading.execute(union_all(*counts)).all())))
 
 
 def pattern(request: Mapping[str, Any]) -> str:
-    """What a request that was told looks like once the application has given its identifiers."""
+    """Return a pattern for a reported request, in which the identifiers of the vendor are filled in."""
     path = request["path"].partition("?")[0]
     return f"{request['method']} " + re.sub(r"new\\-[a-z]+(\\-[^/]+)?", "[^/]+", re.escape(path))
 
 
 @requirement("common-212")
-def test_every_write_that_is_declared_is_tried() -> None:
+def test_every_declared_write_is_covered() -> None:
     assert set() == DECLARED - KINDS.keys()
 
 
@@ -78,12 +78,12 @@ def test_every_write_that_is_declared_is_tried() -> None:
 def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: AllConnectors, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
     world.prepare(name, content)
-    before, rows = len(list(KINDS[name].created(world.world, content))), rows_but_runs(world)
+    before, rows = len(list(KINDS[name].created(world.world, content))), count_rows(world)
     planned = write(world, name, content, **DRY, **{"Idempotency-Key": name})
-    sent, created = changes(world, name), list(KINDS[name].created(world.world, content))
-    rows_after = rows_but_runs(world)
+    sent, created = changing_requests(world, name), list(KINDS[name].created(world.world, content))
+    rows_after = count_rows(world)
     done = write(world, name, content, **{"Idempotency-Key": name})
-    then = changes(world, name)
+    then = changing_requests(world, name)
 
     assert ([], before, rows) == (sent, len(created), rows_after), planned.body
     assert ("dry-run", DRY_RUN) == (planned.headers["Preference-Applied"], planned.headers["Content-Type"])
@@ -93,7 +93,7 @@ def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: All
 
 
 @requirement("common-213", "common-214")
-def test_the_document_describes_the_answer(world: AllConnectors) -> None:
+def test_the_openapi_document_describes_the_response(world: AllConnectors) -> None:
     described = world.gateway.request("GET", "/openapi.json").body["components"]["schemas"]["DryRunAnswer"]
     described["properties"].pop("status")  # a reference
     answer = write(world, "boards.create_card", "Described", **DRY).body
@@ -104,7 +104,7 @@ def test_the_document_describes_the_answer(world: AllConnectors) -> None:
 
 
 @requirement("common-216")
-def test_its_run_says_so(world: AllConnectors) -> None:
+def test_the_run_of_a_dry_run_is_marked(world: AllConnectors) -> None:
     run_id = write(world, "boards.create_card", "Dry one", **DRY).body["run_id"]
     wet_id = write(world, "boards.create_card", "Wet one").body["run_id"]
     runs = [world.gateway.request("GET", f"/v1/runs/{one}").data for one in (run_id, wet_id)]
@@ -181,7 +181,7 @@ def test_a_dry_run_is_requested_in_either_of_two_prefer_headers(world: AllConnec
 
 
 @requirement("common-212")
-def test_a_read_takes_no_notice(world: AllConnectors) -> None:
+def test_a_read_ignores_the_dry_run_preference(world: AllConnectors) -> None:
     reply = world.gateway.request(
         "GET",
         "/v1/connectors/notes/databases",
@@ -193,7 +193,7 @@ def test_a_read_takes_no_notice(world: AllConnectors) -> None:
 
 
 @requirement("common-212")
-def test_a_key_that_only_reads_may_not_try(world: AllConnectors) -> None:
+def test_a_read_only_key_cannot_request_a_dry_run(world: AllConnectors) -> None:
     reader = world.gateway.with_key("read")
     reply = reader.post("/boards/cards", DRY, list_id=world.world.example("boards", "list_ids")[0], name="Not mine")
 
@@ -201,7 +201,7 @@ def test_a_key_that_only_reads_may_not_try(world: AllConnectors) -> None:
 
 
 @requirement("common-212")
-def test_what_it_assumed_is_not_remembered(world: AllConnectors) -> None:
+def test_a_dry_run_does_not_cache_its_assumptions(world: AllConnectors) -> None:
     world.prepare("boards.attach_checklist", "Dry list")
     write(world, "boards.attach_checklist", "Dry list", **DRY)
     write(world, "boards.attach_checklist", "Dry list")

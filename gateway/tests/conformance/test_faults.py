@@ -1,4 +1,4 @@
-"""What every room must survive: an application that fails, hangs, cuts, throttles or cannot be reached."""
+"""Every connector with a vendor that fails, hangs, truncates, throttles or is unreachable."""
 
 import socket
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ FAILURES = [
     pytest.param({"fault": "drop_after"}, id="cut after"),
 ]
 ATTEMPTS = 3
-"""How often a request that changes nothing is sent."""
+"""The maximum number of attempts of a read request."""
 
 THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
 
@@ -52,7 +52,7 @@ def all_connectors(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def short_timeout(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    """A gateway that waits a third of a second for an answer."""
+    """A gateway with a response timeout of a third of a second."""
     with run_all_connectors(
         sandbox, tmp_path_factory.mktemp("silence"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.3"
     ) as started:
@@ -61,7 +61,7 @@ def short_timeout(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def short_waits(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    """A gateway whose calls wait for a second at most."""
+    """A gateway whose calls wait for at most a second."""
     waits = {"GATEWAY_QUEUE_SECONDS": "1", "GATEWAY_RUN_SECONDS": "1"}
     with run_all_connectors(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
         yield started
@@ -69,7 +69,7 @@ def short_waits(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def unreachable(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    """A gateway in front of addresses where nothing listens."""
+    """A gateway with unreachable vendor URLs."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -79,7 +79,7 @@ def unreachable(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def faulty_read(started: AllConnectors, connector: str, **fault: Any) -> Reply:
-    """What is answered to a read through a new connection, whose requests meet *fault*."""
+    """Return the response to a read through a new connection with an injected *fault*."""
     call, gateway = started.read_calls(connector)[0], started.with_new_connection(connector)
     started.gateway.clear(connector)
     started.gateway.fault(connector, **fault)

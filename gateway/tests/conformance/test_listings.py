@@ -1,4 +1,4 @@
-"""What must hold for every listing of every room that is read to its end: it never looks as if it had ended."""
+"""Every listing that is read to its end reports an error if it does not end."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
@@ -19,14 +19,14 @@ TIME = T.isoformat()
 
 
 class Listing(NamedTuple):
-    """A listing of a room: how it is read, and what a page of it is like that leads to *cursor*."""
+    """A listing of a connector: the function that reads it, and one that returns a page with a *cursor*."""
 
     room: str
     read: Callable[[Any], Awaitable[Any]]
     page: Callable[[str], Any]
 
 
-async def every(items: AsyncIterator[Any]) -> list[Any]:
+async def collect(items: AsyncIterator[Any]) -> list[Any]:
     return [item async for item in items]
 
 
@@ -66,23 +66,23 @@ def tables(cursor: str) -> Any:
 
 
 LISTINGS = {
-    "notes data sources": Listing("notes", lambda client: every(client.search_data_sources()), notes),
-    "notes pages": Listing("notes", lambda client: every(client.search_pages()), notes),
-    "notes rows": Listing("notes", lambda client: every(client.query_rows("source")), notes),
-    "notes values": Listing("notes", lambda client: every(client.retrieve_page_property("page", "title")), notes),
-    "notes blocks": Listing("notes", lambda client: every(client.retrieve_block_children("page")), notes),
+    "notes data sources": Listing("notes", lambda client: collect(client.search_data_sources()), notes),
+    "notes pages": Listing("notes", lambda client: collect(client.search_pages()), notes),
+    "notes rows": Listing("notes", lambda client: collect(client.query_rows("source")), notes),
+    "notes values": Listing("notes", lambda client: collect(client.retrieve_page_property("page", "title")), notes),
+    "notes blocks": Listing("notes", lambda client: collect(client.retrieve_block_children("page")), notes),
     "boards cards": Listing("boards", lambda client: client.get_board_cards("board"), boards),
     "boards list": Listing("boards", lambda client: client.get_list_actions("list", "createCard", NOON), boards),
     "boards card": Listing("boards", lambda client: client.get_card_actions("card", "commentCard", NOON), boards),
-    "mail drafts": Listing("mail", lambda client: every(client.list_drafts()), mail),
-    "chat history": Listing("chat", lambda client: every(client.history("C1", NOON)), chat),
-    "chat thread": Listing("chat", lambda client: every(client.replies("C1", "1.0", NOON)), chat),
-    "crm owners": Listing("crm", lambda client: every(client.list_owners()), crm),
+    "mail drafts": Listing("mail", lambda client: collect(client.list_drafts()), mail),
+    "chat history": Listing("chat", lambda client: collect(client.history("C1", NOON)), chat),
+    "chat thread": Listing("chat", lambda client: collect(client.replies("C1", "1.0", NOON)), chat),
+    "crm owners": Listing("crm", lambda client: collect(client.list_owners()), crm),
     "crm records": Listing("crm", lambda client: client.search_all("deals", lambda after: {"after": after}), crm),
     "crm links": Listing("crm", lambda client: client.read_associations("contacts", "1", "deals"), links),
-    "tables bases": Listing("tables", lambda client: every(client.list_bases()), tables),
+    "tables bases": Listing("tables", lambda client: collect(client.list_bases()), tables),
     "tables new records": Listing(
-        "tables", lambda client: every(client.list_records_created_since("app1", "tbl1", T)), tables
+        "tables", lambda client: collect(client.list_records_created_since("app1", "tbl1", T)), tables
     ),
     "tables known records": Listing("tables", lambda client: client.existing_records("app1", "tbl1", ["rec1"]), tables),
 }
@@ -91,12 +91,12 @@ every_listing = pytest.mark.parametrize("listing", LISTINGS.values(), ids=LISTIN
 
 
 class Vendor:
-    """Answers every request with another page of one listing; stands for pacer, door and transport alike."""
+    """Returns another page of one listing for every request. Replaces the pacer, the credentials and the transport."""
 
-    def __init__(self, page: Callable[[str], Any], *, in_circles: bool) -> None:
+    def __init__(self, page: Callable[[str], Any], *, repeats_cursor: bool) -> None:
         self.asked = 0
         self._page = page
-        self._in_circles = in_circles
+        self._in_circles = repeats_cursor
 
     async def send(self, *_: Any, **__: Any) -> UpstreamResponse:
         self.asked += 1
@@ -129,7 +129,7 @@ def client_of(name: str, vendor: Vendor) -> Any:
 @requirement("common-6")
 @every_listing
 async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None:
-    vendor = Vendor(listing.page, in_circles=False)
+    vendor = Vendor(listing.page, repeats_cursor=False)
     with pytest.raises((UpstreamError, OutcomeUnknown)):
         await listing.read(client_of(listing.room, vendor))
 
@@ -138,8 +138,8 @@ async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None
 
 @requirement("common-6")
 @every_listing
-async def test_a_listing_that_goes_in_circles_is_an_error_at_once(listing: Listing) -> None:
-    vendor = Vendor(listing.page, in_circles=True)
+async def test_a_listing_with_a_repeated_cursor_is_an_error(listing: Listing) -> None:
+    vendor = Vendor(listing.page, repeats_cursor=True)
     with pytest.raises((UpstreamError, OutcomeUnknown)):
         await listing.read(client_of(listing.room, vendor))
 

@@ -1,4 +1,4 @@
-"""Every error of the catalogue is raised as callers meet it, and its remedy is followed: then the call works."""
+"""Every error of the catalogue is raised through the API, and the call succeeds after its remedy is followed."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, 
 from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.core.writes.write_protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
-from connector_gateway.http.console.request import NAVIGATION
+from connector_gateway.http.console.console_request import NAVIGATION
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -40,14 +40,14 @@ from workspace_sandbox.notes.data.state import User
 CONNECTOR = "/v1/connectors"
 UUID = "11111111-1111-4111-8111-111111111111"
 TWIN, TWINS = "Sam Twin", (UUID, f"2{UUID[1:]}")
-"""A name that two people have, and their identifiers."""
+"""A name of two people, and their identifiers."""
 
 numbers = count(1)
 
 
 @dataclass(frozen=True)
 class World:
-    """A gateway in front of all stand-ins, and a site with files."""
+    """A gateway in front of all emulators, and a site with files."""
 
     gateway: Gateway
     site: str
@@ -179,12 +179,12 @@ def detail(reply: Reply) -> Mapping[str, Any]:
 
 
 def listed(reply: Reply) -> Any:
-    """The first of what the details allow."""
+    """Return the first allowed value in the details."""
     return detail(reply)["allowed"][0]
 
 
 def meant(reply: Reply) -> str:
-    """What the details say was probably meant."""
+    """Return the suggestion in the details."""
     text: str = detail(reply)["did_you_mean"]
     return text
 
@@ -289,7 +289,7 @@ def limited(world: World, path: str, **query: Any) -> Reply:
 
 
 def followed(world: World, suggested: str) -> Reply:
-    """The call that a message proposes, such as ``GET /v1/connectors/notes/databases``."""
+    """Perform the call in a message, such as ``GET /v1/connectors/notes/databases``."""
     method, _, path = suggested.partition(" ")
     return world.gateway.request(method, path, params={"connection_id": world.gateway.connections["notes"]})
 
@@ -521,7 +521,7 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
 
 
 def computed(world: World) -> str:
-    """The name of a field that the application computes."""
+    """Return the name of a field that the vendor computes."""
     tables = world.gateway.get("/tables/tables", base_id=world.known("tables")["base_id"]).data
     fields = next(one for one in tables if one["table"] == world.known("tables")["table"])["fields"]
     name: str = next(field["name"] for field in fields if field["type"] in {"formula", "autoNumber", "createdTime"})
@@ -574,7 +574,7 @@ NOT_FOLLOWED: Mapping[str, str] = {
 }
 
 
-def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
+def test_every_error_has_a_followed_remedy_or_an_exemption() -> None:
     assert sorted(error.code for error in all_errors()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
@@ -608,7 +608,7 @@ PER_CONNECTOR = re.compile(rf"GATEWAY_({'|'.join(name.upper() for name in CONNEC
 
 
 def commands(command: click.Command, path: str = "connector-gateway") -> Iterator[tuple[str, click.Command]]:
-    """Yield all commands below *command* by what is typed."""
+    """Yield all commands below *command* with their full names."""
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -635,7 +635,7 @@ NAMED: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "buttons": (r"button [A-Z]\w+(?: \w+)?", lambda button: button.removeprefix("button ") in TEMPLATES),
     "settings": (r"GATEWAY_[A-Z_<>]+", lambda name: PER_CONNECTOR.sub("GATEWAY_<CONNECTOR>_", name) in GUIDES),
 }
-"""What remedies can name: how it is found in a text, and whether there is such a thing."""
+"""Kinds of names in remedies: a pattern, and a function that returns True if the name exists."""
 
 
 def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
@@ -723,7 +723,7 @@ async def by_an_agent(world: World, connector: str, operation: AnyOperation, arg
 
 
 def named_operation(remedy: str, connector: str) -> AnyOperation:
-    """Return the operation that *remedy* names in the words of any surface."""
+    """Return the operation that *remedy* names in the terms of any surface."""
     (operation,) = [
         one
         for one in CONNECTORS[connector].operations

@@ -1,4 +1,4 @@
-"""Every write of every connector is made once: whatever happens to its requests, and however it is repeated."""
+"""Every write is performed once, despite lost responses, retries and concurrent calls."""
 
 from collections.abc import Iterator, Mapping
 from itertools import count
@@ -33,7 +33,7 @@ every_creation = pytest.mark.parametrize("step", TWINS, ids=[" ".join(step) for 
 
 
 def settle_settings(seconds: float) -> dict[str, str]:
-    """The settings with which a request may be carried out for so long after it was sent."""
+    """Return the settings with this settling time after a request was sent."""
     return {f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(seconds) for connector in CONNECTORS}
 
 
@@ -56,7 +56,7 @@ def started(sandbox: Sandbox, folder: Path) -> Iterator[AllConnectors]:
 
 @pytest.fixture(scope="module")
 def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Iterator[AllConnectors]:
-    """A gateway on the same database that remembers nothing of what the first one did."""
+    """A second gateway on the same database, with empty caches."""
     with run_all_connectors(sandbox, folder, alone=False) as other:
         other.gateway = other.gateway.for_caller_of(started.gateway)
         yield other
@@ -64,7 +64,7 @@ def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Ite
 
 @pytest.fixture(scope="module")
 def short_timeout(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    """A gateway that waits for a response half as long as a request may be carried out."""
+    """A gateway whose response timeout is half the settling time."""
     with run_all_connectors(
         sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settle_settings(0.6)
     ) as started:
@@ -80,7 +80,7 @@ def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 class Writing:
-    """A write with a content of its own, of which one request meets a fault."""
+    """A write with unique content, and a fault in one of its requests."""
 
     def __init__(self, started: AllConnectors, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
         self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
@@ -92,7 +92,7 @@ class Writing:
             started.gateway.fault(self.room, method=self.method, path=self.path, times=1, **fault)
 
     def call(self, key: str = "", content: str = "", started: AllConnectors | None = None) -> Reply:
-        """Send the write with a key, its content by default."""
+        """Send the write with a key. The default key is its content."""
         gateway = (started or self.started).gateway
         return write(gateway, self.started.world, self.name, content or self.content, f"{key} {self.content}")
 
@@ -100,11 +100,11 @@ class Writing:
         return write(self.started.gateway, self.started.world, self.name, self.content, None)
 
     def defects_after(self, *replies: Reply) -> list[str]:
-        """What is wrong with the objects upstream after these replies to one write."""
+        """Return the errors in the vendor's objects after these replies to one write."""
         return [one for reply in replies for one in defects(self.started.world, self.name, self.content, reply)]
 
     def sent(self) -> list[str]:
-        """The requests that change something, since they were last forgotten."""
+        """Return the requests with changes since the journal was cleared."""
         journal = [f"{method} {path}" for method, path, _ in self.started.gateway.journal(self.room)]
         return [request for request in journal if not READS[self.room].fullmatch(request)]
 

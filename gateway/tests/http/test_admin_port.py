@@ -126,7 +126,7 @@ def test_the_public_port_is_not_taken_for_the_operators(tmp_path: Path) -> None:
 
     ended = start(port, port, tmp_path)
 
-    message = f"Error: GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.\n"
+    message = f"Error: GATEWAY_ADMIN_PORT is {port}, which is also the public port. Choose another.\n"
     assert (3, message) == (ended.returncode, ended.stderr)
 
 

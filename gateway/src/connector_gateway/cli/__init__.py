@@ -19,24 +19,27 @@ HERE = "connector_gateway.cli"
 SANDBOX = "workspace_sandbox.cli"
 
 COMMANDS = {
-    "dev": (f"{HERE}.dev.command", "Run gateway and sandbox together, with everything set up to try."),
-    "serve": (f"{HERE}.serve.command", "Run the gateway, with settings from the environment."),
+    "dev": (f"{HERE}.dev.command", "Run the gateway and the sandbox together, with sample data and connections."),
+    "serve": (f"{HERE}.serve.command", "Run the gateway with settings from the environment."),
     "console": (f"{HERE}.manage.console", "Open the console in a browser, signed in."),
-    "sandbox": (SANDBOX, "Run only the emulators of the third-party applications."),
+    "sandbox": (SANDBOX, "Run only the sandbox, which emulates the vendors."),
     **{name: (f"{HERE}.manage.commands", summary) for name, summary in RESOURCES.items()},
     "audit": (f"{HERE}.manage.audit", RESOURCES["audit"]),
     "runs": (f"{HERE}.runs", RESOURCES["runs"]),
-    "restored": (f"{HERE}.manage.restored", "Tell the service that its database was restored from a backup."),
-    "vault": (f"{HERE}.manage.vault", "Seal all secrets with the newest key."),
-    "env": (f"{HERE}.dev.env", "Print a dev installation as exports for a shell."),
-    "mcp": (f"{HERE}.mcp", "Give an agent the gateway's tools, over standard input and output."),
-    "conformance": (f"{HERE}.conformance", "Check a service at any address against the contract."),
+    "restored": (
+        f"{HERE}.manage.restore_declaration",
+        "Record that the database was restored from a backup.",
+    ),
+    "vault": (f"{HERE}.manage.secret_rotation", "Re-encrypt all stored secrets with the newest key."),
+    "env": (f"{HERE}.dev.shell_exports", "Print shell exports for a dev installation."),
+    "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),
+    "conformance": (f"{HERE}.conformance", "Check a running service against the contract."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
 """The module and the summary of each command. Modules are imported when they are needed."""
 
 NEED_SANDBOX = frozenset({"dev", "sandbox"})
-WITHOUT_SANDBOX = "'{}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources."
+WITHOUT_SANDBOX = "'{}' requires the package workspace-sandbox. Run pip install ./sandbox in a checkout of the sources."
 
 NARROW = 50
 """The width in columns below which click does not wrap help."""
@@ -77,7 +80,7 @@ class Commands(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         unreadable = next((text for text in args if re.search("[\ud800-\udfff]", text)), None)
         if unreadable is not None:
-            ctx.fail(f"The argument {unreadable!a} is no UTF-8 text.")
+            ctx.fail(f"The argument {unreadable!a} is not valid UTF-8.")
         return super().parse_args(ctx, args)
 
     @override
@@ -114,4 +117,4 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
-    """Act in users' workspace applications through connections that they authorised."""
+    """Call vendors' APIs through connections that users have authorised."""

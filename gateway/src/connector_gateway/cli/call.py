@@ -11,13 +11,13 @@ import msgspec
 from pydantic.fields import FieldInfo
 
 from connector_gateway.cli.command_groups import Command, Group
-from connector_gateway.cli.connection_choice import choose_connection
-from connector_gateway.cli.dev.samples import call_path
-from connector_gateway.cli.manage.over_http import Response, send
+from connector_gateway.cli.connection_lookup import choose_connection
+from connector_gateway.cli.dev.sample_requests import call_path
+from connector_gateway.cli.gateway_client import Response, send
+from connector_gateway.cli.gateway_target import GatewayTarget, data_folder, resolve_target
 from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
-from connector_gateway.cli.target import Target, data_folder, resolve_target
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.kit.field_descriptions import Field, describe_field
@@ -28,8 +28,8 @@ KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"
 DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
-DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
-KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+DRY_RUN_HELP = "Write nothing. Show the requests that would be sent, and the casts of values."
+KEY_HELP = "A retry with the same key within 24 hours returns the first result without writing again."
 PARTIAL = 4
 """The exit status of a partial success."""
 
@@ -38,8 +38,8 @@ PARTIAL = 4
 def call() -> None:
     """Call an operation of a connector through the running gateway.
 
-    The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
-    Ends with 0 where all was done, with 1 where the call was refused, and with 4 where a part was done.
+    URL and key come from GATEWAY_URL and GATEWAY_API_KEY, or from the dev installation.
+    Exit status: 0 after success, 1 after an error, 4 after a partial success.
     """
 
 
@@ -68,7 +68,7 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
             click.Option(["--dry-run", DRY_RUN_OPTION], flag_value="dry-run", default=None, help=DRY_RUN_HELP)
         )
     connection = click.option(
-        "--connection", help="Identifier or name of the connection; the only one of the connector by default."
+        "--connection", help="ID or name of the connection. Default: the connector's only connection."
     )
     return data_folder(json_option(connection(command)))
 
@@ -104,8 +104,8 @@ def _print_metadata(response: Response) -> None:
         if response.body.get(name):
             print_to_stderr(name, response.body[name])
     if response.body.get("status") == "partial":
-        is_any_done = any(value for name, value in response.body["data"].items() if name != "failed")
-        print_to_stderr("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
+        succeeded = any(value for name, value in response.body["data"].items() if name != "failed")
+        print_to_stderr("status", f"partial: {'some' if succeeded else 'all'} items failed")
 
 
 class Items(Json):
@@ -127,7 +127,11 @@ def _type(field: Field) -> click.ParamType[Any]:
 
 
 async def _send(
-    target: Target, connector: AnyConnector, operation: AnyOperation, connection: str | None, values: dict[str, Any]
+    target: GatewayTarget,
+    connector: AnyConnector,
+    operation: AnyOperation,
+    connection: str | None,
+    values: dict[str, Any],
 ) -> Response:
     headers = _pop_headers(values)
     connection_id = await choose_connection(target, connector.name, connection)
@@ -154,7 +158,7 @@ def _parse_key(text: str) -> NormalizedKey:
     """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
     key = NormalizedKey.parse(text)
     if key.violation:
-        raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.violation}.")
+        raise click.ClickException(f"The idempotency key {text!r} is invalid: {key.violation}.")
     return key
 
 

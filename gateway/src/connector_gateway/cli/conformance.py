@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from connector_gateway.cli.output import as_json, print_to_stderr, show
 from connector_gateway.conformance.report import Outcome, junit, rows, run_checks
-from connector_gateway.conformance.target import CheckFailed, TargetService
+from connector_gateway.conformance.target_service import CheckFailed, TargetService
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors.suggestions import closest_match
 
@@ -21,21 +21,26 @@ COLUMNS = ("subject", "holds", "broken", "skipped")
 
 
 @click.command()
-@click.option("--url", required=True, envvar="GATEWAY_URL", help="The address of the service.")
-@click.option("--key", required=True, envvar="GATEWAY_API_KEY", help="An API key that may read and write.")
-@click.option("--read-key", required=True, help="An API key of the same workspace that may only read.")
+@click.option("--url", required=True, envvar="GATEWAY_URL", help="URL of the service.")
+@click.option("--key", required=True, envvar="GATEWAY_API_KEY", help="API key with read and write access.")
+@click.option("--read-key", required=True, help="Read-only API key of the same workspace.")
 @click.option(
-    "--connection", "named", multiple=True, help="CONNECTOR=CONNECTION_ID, in place of the newest; may be repeated."
+    "--connection", "named", multiple=True, help="CONNECTOR=CONNECTION_ID. Default: the newest ones. Can be repeated."
 )
 @click.option(
     "--arguments",
     type=click.File("rb"),
-    help='A JSON file with what operations are called with, by their names: {"notes_create_page": {…}}.',
+    help='JSON file with the arguments of operations: {"notes_create_page": {…}}.',
 )
 @click.option(
-    "--write", "writes", is_flag=True, help="Make the writes of --arguments, each once; what they make stays."
+    "--write",
+    "writes",
+    is_flag=True,
+    help="Also run the writes listed in --arguments, once each. Created objects are not deleted.",
 )
-@click.option("--junit", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write the outcomes as XML.")
+@click.option(
+    "--junit", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit XML."
+)
 @as_json
 def conformance(
     url: str,
@@ -48,17 +53,17 @@ def conformance(
     writes: bool,
     as_json: bool,
 ) -> None:
-    """Check the service at an address against the contract.
+    """Check a running service against the contract.
 
-    Nothing is changed in the applications behind it, unless --write is given.
-    Ends with 0 where no clause is broken, and with 1 otherwise.
+    Vendor accounts are not changed, unless --write is given.
+    Exit status: 0 if no clause is violated, 1 otherwise.
     """
     connections = {connector: connection_id for connector, _, connection_id in (one.partition("=") for one in named)}
     if unknown := [name for name, connection_id in connections.items() if name not in CONNECTORS or not connection_id]:
-        raise click.BadParameter(f"{unknown[0]!r} is no CONNECTOR=CONNECTION_ID.", param_hint="--connection")
+        raise click.BadParameter(f"{unknown[0]!r} is not CONNECTOR=CONNECTION_ID.", param_hint="--connection")
     values = _read_arguments(arguments)
     if writes and not values:
-        raise click.BadParameter("It makes the writes of --arguments, which has none.", param_hint="--write")
+        raise click.BadParameter("It requires --arguments.", param_hint="--write")
     outcomes = asyncio.run(_run_checks(TargetService(url, key, read_key, connections, values, writes=writes)))
     if file is not None:
         file.write_bytes(junit(outcomes))
@@ -74,14 +79,14 @@ def _read_arguments(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
     try:
         arguments = {} if file is None else ARGUMENTS.validate_json(file.read())
     except ValidationError as error:
-        raise click.BadParameter("It is no JSON object of objects.", param_hint="--arguments") from error
+        raise click.BadParameter("The file must contain a JSON object of objects.", param_hint="--arguments") from error
     names = {
         f"{connector.name}_{operation.name}" for connector in CONNECTORS.values() for operation in connector.operations
     }
     if unknown := arguments.keys() - names:
         suggestion = closest_match(min(unknown), names)
         more = f" Did you mean {suggestion}?" if suggestion else ""
-        raise click.BadParameter(f"There is no operation {min(unknown)}.{more}", param_hint="--arguments")
+        raise click.BadParameter(f"Unknown operation {min(unknown)}.{more}", param_hint="--arguments")
     return arguments
 
 
@@ -91,4 +96,4 @@ async def _run_checks(service: TargetService) -> Sequence[Outcome]:
             await service.find_connections()
             return await run_checks(service, CONNECTORS)
     except (aiohttp.ClientError, TimeoutError, CheckFailed) as error:
-        raise click.ClickException(f"Nothing answers there that could be checked: {error}.") from error
+        raise click.ClickException(f"Cannot check {service.base_url}: {error}.") from error

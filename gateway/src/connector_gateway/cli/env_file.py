@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.environment import PREFIX
+from connector_gateway.settings_reader import PREFIX
 from connector_gateway.storage.sql.sqlite_files import write_private
 
 PATH_SETTING = f"{PREFIX}ENV_FILE"
@@ -29,11 +29,11 @@ def read_settings() -> dict[str, str]:
     except FileNotFoundError as error:
         if not os.environ.get(PATH_SETTING):
             return {}
-        raise click.ClickException(f"{PATH_SETTING} names {path}, which is not there.") from error
+        raise click.ClickException(f"{PATH_SETTING} is {path}, which does not exist.") from error
     except OSError as error:
         raise click.ClickException(f"The settings in {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"The settings in {path} cannot be read: it is not UTF-8 text.") from error
+        raise click.ClickException(f"The settings in {path} cannot be read: it is not valid UTF-8.") from error
     matches = (SETTING.match(line.strip()) for line in text.splitlines())
     return {match[1]: _unquote(match[2].strip()) for match in matches if match}
 
@@ -52,7 +52,7 @@ def append_settings(settings: Mapping[str, str]) -> Path:
     path = env_file().resolve()
     # Replacing a device such as /dev/null with a file would break the machine.
     if path.exists() and not path.is_file():
-        raise click.ClickException(f"{path} is no file that settings can be kept in.")
+        raise click.ClickException(f"{path} is not a regular file, so it cannot store settings.")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     lines = "".join(f"{name}='{value}'\n" for name, value in settings.items())
     write_private(path, (before and before.rstrip("\n") + "\n") + lines)

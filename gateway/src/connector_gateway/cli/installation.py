@@ -17,14 +17,22 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, is_installed, is_running, load_state
+from connector_gateway.cli.dev.data_folder import (
+    DEFAULT_FOLDER,
+    describe,
+    is_installed,
+    is_running,
+    load_state,
+    not_running_message,
+)
+from connector_gateway.cli.gateway_target import local_settings
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
-from connector_gateway.cli.settings_loader import load_settings
-from connector_gateway.cli.target import local_settings
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
-from connector_gateway.kit.errors import GatewayError, StorageUnavailable
+from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamUnavailable
+from connector_gateway.settings import Settings
+from connector_gateway.settings_reader import SettingsError
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 T = TypeVar("T")
@@ -39,13 +47,24 @@ def load_environment(data: Path | None = None) -> dict[str, str]:
     return settings if data is None else settings | dev_environment(data)
 
 
+def load_settings(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
+    """Read settings. Raises ``ClickException`` if one is missing, invalid or, when *starting*, a weak secret."""
+    try:
+        settings = Settings.read(environment, CONNECTORS)
+        if starting:
+            settings.check_strength()
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from error
+    return settings
+
+
 def dev_environment(data: Path) -> dict[str, str]:
     """Return the settings of the dev installation in *data*. Raises ``ClickException`` if there is none."""
     state = load_state(data)
     if state is None:
         raise click.ClickException(
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
-            "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
+            "choose the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
     return dev_settings(data, state, describe(data))
 
@@ -59,7 +78,7 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
     return {
         **emulator_settings(upstreams, described.get("clients", {})),
         **_hook_secrets(upstreams),
-        "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
+        "GATEWAY_DATABASE_URL": _database_url(data),
         "GATEWAY_SECRET_KEYS": state["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": state["operator_token"],
         "GATEWAY_PRIVATE_WEBHOOKS": "on",
@@ -67,6 +86,10 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
         "GATEWAY_SHARED_URL": "",
         **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
     }
+
+
+def _database_url(data: Path) -> str:
+    return f"sqlite:///{(data / 'gateway.db').resolve()}"
 
 
 def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -115,6 +138,10 @@ def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, js
     except UnusableDatabase as error:
         raise click.ClickException(str(error)) from error
     except GatewayError as error:
+        folder = data or DEFAULT_FOLDER
+        is_dev = settings.get("GATEWAY_DATABASE_URL") == _database_url(folder)
+        if isinstance(error, UpstreamUnavailable) and is_dev and not is_running(folder):
+            error.remedy = not_running_message(folder)
         exit_with_error(_body(error), json=json)
 
 
@@ -151,8 +178,8 @@ def _select_settings(data: Path | None) -> dict[str, str]:
         return settings
     if is_running(DEFAULT_FOLDER):
         print_to_stderr(
-            "installation", f"{DEFAULT_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
+            "installation", f"{DEFAULT_FOLDER}, where dev is running, instead of that in {env_file.env_file()}"
         )
         return load_environment(DEFAULT_FOLDER)
-    print_to_stderr("installation", f"that of {env_file.env_file()}; --data {DEFAULT_FOLDER} is the one of dev")
+    print_to_stderr("installation", f"that in {env_file.env_file()}. Use --data {DEFAULT_FOLDER} for that of dev")
     return settings

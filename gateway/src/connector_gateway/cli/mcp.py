@@ -8,7 +8,7 @@ import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.target import data_folder, resolve_target
+from connector_gateway.cli.gateway_target import data_folder, resolve_target
 from connector_gateway.mcp.bridge import bridge
 from connector_gateway.mcp.gateway_connection import innermost
 
@@ -16,9 +16,9 @@ from connector_gateway.mcp.gateway_connection import innermost
 @click.command()
 @data_folder
 def mcp(data: Path | None) -> None:
-    """Give an agent the gateway's tools, over standard input and output.
+    """Serve the gateway's tools to an agent over standard input and output.
 
-    The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
+    URL and key come from GATEWAY_URL and GATEWAY_API_KEY, or from the dev installation.
     """
     # Standard output belongs to the agent, and the package's log lines would clutter standard error.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -27,4 +27,4 @@ def mcp(data: Path | None) -> None:
         asyncio.run(bridge(target.base_url, target.key))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
         why = str(innermost(error)) or type(innermost(error)).__name__
-        raise click.ClickException(f"The gateway at {target.base_url} cannot be asked: {why.rstrip('.')}.") from error
+        raise click.ClickException(f"Cannot connect to the gateway at {target.base_url}: {why.rstrip('.')}.") from error

@@ -21,7 +21,7 @@ def parse_json(text: str) -> Any:
         raise ValueError(error.message.partition(": ")[2].rstrip(".")) from error
 
 
-REPEATABLE = "May be repeated."
+REPEATABLE = "Can be repeated."
 
 
 class FieldOption(click.Option):
@@ -56,9 +56,9 @@ class Instant(click.ParamType[datetime]):
         try:
             return parse_instant(value)
         except OffsetMissing:
-            self.fail(f"{value!r} is a time without an offset: add Z for UTC, or one such as +01:00.", param, ctx)
+            self.fail(f"{value!r} has no UTC offset. Add Z for UTC, or an offset such as +01:00.", param, ctx)
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no ISO 8601 date and time, such as 2026-11-02T09:30:00Z.", param, ctx)
+            self.fail(f"{value!r} is not an ISO 8601 date and time, such as 2026-11-02T09:30:00Z.", param, ctx)
 
 
 class Json(click.ParamType[Any]):

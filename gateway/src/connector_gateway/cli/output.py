@@ -9,7 +9,15 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
-from connector_gateway.cli.tables import Row, block_lines, cell, column_names, format_timestamps, inline, rows_lines
+from connector_gateway.cli.terminal_tables import (
+    Row,
+    block_lines,
+    cell,
+    column_names,
+    format_timestamps,
+    inline,
+    rows_lines,
+)
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from connector_gateway.core.error_details import LOCATION_FIELDS
 
@@ -120,13 +128,11 @@ def _print_rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     elif rows:
         _print_table(rows, names)
     else:
-        click.echo(click.style("nothing", dim=True))
+        click.echo(click.style("no results", dim=True))
 
 
 def _print_table(rows: Sequence[Row], names: Sequence[str]) -> None:
     lines, dropped = rows_lines(rows, names, console.width)
     click.echo("\n".join(lines))
     if dropped:
-        print_to_stderr(
-            "not shown, for want of room", ", ".join(dropped) + " (a wider terminal, a pipe or --json shows all)"
-        )
+        print_to_stderr("hidden columns", ", ".join(dropped) + " (use a wider terminal, a pipe or --json to see all)")

@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
-from connector_gateway.cli.manage.in_process import run_route
+from connector_gateway.cli.manage.local_routes import run_route
 from connector_gateway.cli.output import as_json, console, is_terminal, show, show_json, to_json_text
-from connector_gateway.cli.tables import cell, count_fitting
-from connector_gateway.cli.target import data_folder
+from connector_gateway.cli.terminal_tables import cell, count_visible_columns
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.run_explanations import explain_run
@@ -60,11 +60,11 @@ runs = management_group("runs", {"list": print_summaries, "show": print_timeline
 
 
 @runs.command("tail", params=[build_option(field) for field in list_runs.fields if field.name in FILTERS])
-@click.option("--polls", type=click.IntRange(1), hidden=True, help="End after so many polls.")
+@click.option("--polls", type=click.IntRange(1), hidden=True, help="Exit after this number of polls.")
 @data_folder
 @as_json
 def tail_runs(polls: int | None, data: Path | None, *, as_json: bool, **options: str | None) -> None:
-    """Show runs as they end, until Ctrl-C; with --json, a line for each."""
+    """Print runs as they end, until Ctrl-C. With --json, print one line for each run."""
     values = {name.removeprefix("p_"): value for name, value in options.items() if value is not None}
     params = read_params(list_runs, values, json=as_json)
     with suppress(KeyboardInterrupt):
@@ -102,7 +102,7 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
     cells = [cell(summary[name]) for name in SUMMARY]
     if is_terminal():
         cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][
-            : count_fitting(WIDTHS, console.width)
+            : count_visible_columns(WIDTHS, console.width)
         ]
     click.echo(("  " if is_terminal() else "\t").join(cells).rstrip(" "))
 
@@ -125,14 +125,14 @@ def timeline(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]
     what = "key, limit, scope, parameters and connection" if run["key_id"] else "connection"
     yield 0.0, max(0.0, checked), f"checked {what}"
     if run["dry_run"]:
-        yield 0.0, None, "dry run: nothing was to be written"
+        yield 0.0, None, "dry run: no write was requested"
     if run["idempotency"]:
         key = run["idempotency"]
         yield 0.0, None, f"idempotency key {key['key']!r}: {describe_outcome(key)}"
     for number, request in enumerate(requests):
         at = _offset_ms(started_at, request)
         if request["wait_ms"] >= 1:
-            yield at - request["wait_ms"], request["wait_ms"], "waited for the application's budget"
+            yield at - request["wait_ms"], request["wait_ms"], "queued for the rate limit"
         yield at, request["duration_ms"], f"{request['method']} {request['path']} → {_outcome(requests, number)}"
     if run["duration_ms"] is not None:
         yield run["duration_ms"], None, _run_outcome(run)
@@ -145,7 +145,7 @@ def _offset_ms(started_at: datetime, request: Mapping[str, Any]) -> float:
 
 def _outcome(requests: list[Mapping[str, Any]], number: int) -> str:
     request = requests[number]
-    status = "no answer" if request["status"] is None else str(request["status"])
+    status = "no response" if request["status"] is None else str(request["status"])
     earlier = [(other["method"], other["path"], other["status"]) for other in requests[:number]]
     again = any(
         (method, path) == (request["method"], request["path"]) and failed in {None, 429, 500, 502, 503, 504, 529}

@@ -14,7 +14,7 @@ from uuid import uuid4
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from connector_gateway.conformance.target import CheckFailed, CheckSkipped, Reply, TargetService, assert_equal
+from connector_gateway.conformance.target_service import CheckFailed, CheckSkipped, Reply, TargetService, assert_equal
 from connector_gateway.core.access.keys import generate_key
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -57,13 +57,13 @@ class CheckSubject:
         if arguments is not None:
             return arguments
         if self.required or self.operation.path_names or self.writes:
-            raise CheckSkipped("it needs objects that are not known here")
+            raise CheckSkipped("its arguments are not specified")
         return {}
 
     def write_arguments(self) -> Mapping[str, Any]:
         """Return the arguments of a write. Raises ``CheckSkipped`` if the operation only reads."""
         if not self.writes:
-            raise CheckSkipped("it writes nothing")
+            raise CheckSkipped("it only reads")
         return self.arguments()
 
     @property
@@ -95,7 +95,7 @@ class CheckSubject:
             try:
                 self.operation.item.model_validate(item)
             except ValidationError as error:
-                raise CheckFailed(f"data has another shape than is declared: {error.errors()[0]['loc']}") from error
+                raise CheckFailed(f"data does not match the declared model at {error.errors()[0]['loc']}") from error
 
 
 def _to_query(value: Any) -> str:
@@ -132,8 +132,10 @@ def check_error_response(reply: Reply, status: int, code: str) -> None:
     body = reply.body
     error = body.get("error", {})
     assert_equal(code, error.get("code"), "the code")
-    assert_equal(set(), {"run_id", "connector", "error"} - body.keys(), "what the body lacks")
-    assert_equal(set(), {"code", "message", "remedy", "details", "docs"} - error.keys(), "what the error lacks")
+    assert_equal(set(), {"run_id", "connector", "error"} - body.keys(), "the missing fields of the body")
+    assert_equal(
+        set(), {"code", "message", "remedy", "details", "docs"} - error.keys(), "the missing fields of the error"
+    )
     _check_common_headers(reply)
 
 
@@ -143,7 +145,7 @@ def check_envelope(reply: Reply, connector: str, *, lists: bool, pages: bool) ->
     if reply.status != 200:
         error = body.get("error", {})
         raise CheckFailed(
-            f"the status should be 200, and is {reply.status}: {error.get('code')}, {error.get('message')}"
+            f"the status should be 200, but is {reply.status}: {error.get('code')}, {error.get('message')}"
         )
     expected = {"run_id", "connector", "status", "data"} | ({"next_cursor"} if pages else set())
     assert_equal(expected, set(body), "the fields of the body")
@@ -176,7 +178,7 @@ async def requires_api_key(subject: CheckSubject) -> None:
 
 
 @_check(OPERATION_CHECKS, "common-57", "common-58")
-async def refuses_an_unknown_key(subject: CheckSubject) -> None:
+async def rejects_unknown_key(subject: CheckSubject) -> None:
     """Reject an unknown API key."""
     reply = await subject.call(key=generate_key())
     check_error_response(reply, 401, "invalid_api_key")
@@ -199,17 +201,17 @@ async def reports_all_invalid_parameters(subject: CheckSubject) -> None:
     reply = await subject.call(surely_unknown="x")
     check_error_response(reply, 422, "invalid_parameters")
     missing = (subject.required | {"surely_unknown"}) - reply.reported_parameters
-    assert_equal(set(), missing, "what is not named")
+    assert_equal(set(), missing, "the unreported parameters")
 
 
 @_check(OPERATION_CHECKS, "common-49")
-async def hides_foreign_connections(subject: CheckSubject) -> None:
+async def rejects_unknown_connection(subject: CheckSubject) -> None:
     """Report a connection that does not exist."""
     check_error_response(await subject.call(**subject.arguments()), 404, "connection_not_found")
 
 
 @_check(OPERATION_CHECKS, "common-10", "common-11", "common-12", "common-13", "common-14", "common-15", "common-112")
-async def answers_with_the_envelope(subject: CheckSubject) -> None:
+async def returns_envelope(subject: CheckSubject) -> None:
     """Respond with the declared model, and record a run. Writes are sent as dry runs."""
     arguments, dry = subject.arguments(), {"Prefer": "dry-run"} if subject.writes else {}
     reply = await subject.call(connection=subject.connection, headers=dry, **arguments)
@@ -237,16 +239,18 @@ async def supports_dry_run(subject: CheckSubject) -> None:
     assert_equal({"requests", "casts", "refused"}, set(reply.body["data"]), "the fields of data")
     fields = {"step", "method", "path", "body", "body_bytes"}
     assert_equal(
-        set(), {name for one in reply.body["data"]["requests"] for name in fields - one.keys()}, "what requests lack"
+        set(),
+        {name for one in reply.body["data"]["requests"] for name in fields - one.keys()},
+        "the missing fields of requests",
     )
 
 
 @_check(OPERATION_CHECKS, "common-85", "common-87", "common-88", "common-89", "common-90")
-async def writes_once_with_a_key(subject: CheckSubject) -> None:
+async def writes_once_per_key(subject: CheckSubject) -> None:
     """Perform only one of three calls with one key, two of which are concurrent."""
     arguments = {name: value for name, value in subject.write_arguments().items() if name != IDEMPOTENCY_FIELD}
     if not subject.service.writes:
-        raise CheckSkipped("writes are made with --write only")
+        raise CheckSkipped("writes require --write")
     once = partial(
         subject.call, connection=subject.connection, headers={"Idempotency-Key": f"conformance-{uuid4()}"}, **arguments
     )
@@ -257,15 +261,15 @@ async def writes_once_with_a_key(subject: CheckSubject) -> None:
     first = replies[0].body
     assert_equal([first["data"]] * 3, [reply.body["data"] for reply in replies], "data of calls with one key")
     replayed = [reply.headers.get("idempotent-replayed") for reply in replies]
-    assert_equal({None: 1, "true": 2}, Counter(replayed), "how often the header Idempotent-Replayed is told")
+    assert_equal({None: 1, "true": 2}, Counter(replayed), "the counts of the header Idempotent-Replayed")
     assert_equal(3, len({reply.body["run_id"] for reply in replies}), "the number of runs")
 
 
 @_check(OPERATION_CHECKS, "common-38", "common-39")
-async def takes_only_cursors_that_it_issued(subject: CheckSubject) -> None:
+async def rejects_unknown_cursor(subject: CheckSubject) -> None:
     """Reject a cursor that the service did not issue."""
     if "cursor" not in subject.operation.parameters:
-        raise CheckSkipped("it has no pages")
+        raise CheckSkipped("it is not paginated")
     arguments = {**subject.arguments(), "cursor": "made-up"}
     check_error_response(await subject.call(connection=subject.connection, **arguments), 422, "invalid_cursor")
 
@@ -281,7 +285,7 @@ async def describes_thirty_operations(service: TargetService) -> None:
         path.split("/")[3] for path, methods in paths.items() for _ in methods if path.startswith("/v1/connectors/")
     ]
     counted = {name: below.count(name) for name in dict.fromkeys(below)}
-    assert_equal(dict.fromkeys(("notes", "boards", "mail", "chat", "crm", "tables"), 5), counted, "what is described")
+    assert_equal(dict.fromkeys(("notes", "boards", "mail", "chat", "crm", "tables"), 5), counted, "the operations")
 
 
 @_check(SERVICE_CHECKS, "common-36", "common-183")
@@ -290,12 +294,12 @@ async def returns_404_for_unknown_route(service: TargetService) -> None:
     reply = await service.request("GET", "/v1/connectors/notes/databasess")
     check_error_response(reply, 404, "route_not_found")
     assert_equal(
-        True, any("did_you_mean" in detail for detail in reply.body["error"]["details"]), "whether one is suggested"
+        True, any("did_you_mean" in detail for detail in reply.body["error"]["details"]), "whether a route is suggested"
     )
 
 
 @_check(SERVICE_CHECKS, "common-37")
-async def allows_the_methods_of_a_route_only(service: TargetService) -> None:
+async def rejects_unsupported_method(service: TargetService) -> None:
     """List the methods of a route in ``Allow``."""
     reply = await service.request("DELETE", "/v1/connectors/notes/databases")
     check_error_response(reply, 405, "method_not_allowed")
@@ -303,7 +307,7 @@ async def allows_the_methods_of_a_route_only(service: TargetService) -> None:
 
 
 @_check(SERVICE_CHECKS, "common-32")
-async def refuses_what_is_no_json(service: TargetService) -> None:
+async def rejects_invalid_json(service: TargetService) -> None:
     """Reject a body that is not JSON, or contains a duplicate name."""
     path = "/v1/connectors/boards/cards"
     check_error_response(await service.request("POST", path, text=b"{"), 400, "invalid_json")
@@ -311,7 +315,7 @@ async def refuses_what_is_no_json(service: TargetService) -> None:
 
 
 @_check(SERVICE_CHECKS, "common-33", "common-34", "common-35")
-async def refuses_other_bodies(service: TargetService) -> None:
+async def rejects_invalid_bodies(service: TargetService) -> None:
     """Reject a body that is not an object, has another media type, or is too large."""
     path = "/v1/connectors/boards/cards"
     check_error_response(await service.request("POST", path, text=b"[]"), 422, "invalid_parameters")
@@ -323,17 +327,17 @@ async def refuses_other_bodies(service: TargetService) -> None:
 
 
 @_check(SERVICE_CHECKS, "common-27", "common-22", "common-167")
-async def reads_a_query_strictly(service: TargetService) -> None:
+async def validates_query_parameters(service: TargetService) -> None:
     """Report repeated parameters, and parameters that are not numbers."""
     path = f"/v1/connectors/notes/databases?connection_id={UNKNOWN_CONNECTION}"
     twice = await service.request("GET", f"{path}&limit=1&limit=2")
     check_error_response(twice, 422, "invalid_parameters")
-    assert_equal({"limit"}, twice.reported_parameters, "what is named")
+    assert_equal({"limit"}, twice.reported_parameters, "the reported parameters")
     check_error_response(await service.request("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
 
 
 @_check(SERVICE_CHECKS, "common-85", "common-86")
-async def takes_one_idempotency_key(service: TargetService) -> None:
+async def rejects_conflicting_idempotency_keys(service: TargetService) -> None:
     """Reject an idempotency key in the header that differs from the one in the body."""
     path = f"/v1/connectors/boards/cards/{PLACEHOLDER_ID}/comments"
     body = {"connection_id": UNKNOWN_CONNECTION, "text": "x", "idempotency_key": "one"}
@@ -341,7 +345,7 @@ async def takes_one_idempotency_key(service: TargetService) -> None:
 
 
 @_check(SERVICE_CHECKS, "common-126")
-async def lets_keys_manage_nothing(service: TargetService) -> None:
+async def rejects_keys_on_operator_routes(service: TargetService) -> None:
     """Reject API keys on routes for operators."""
     check_error_response(await service.request("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
     check_error_response(await service.request("GET", "/v1/keys"), 403, "operator_token_required")
@@ -371,14 +375,14 @@ async def echoes_request_id(service: TargetService) -> None:
 
 
 @_check(SERVICE_CHECKS, "common-129", "common-130")
-async def answers_health_check(service: TargetService) -> None:
+async def responds_to_health_checks(service: TargetService) -> None:
     """Respond to health checks."""
     assert_equal(200, (await service.request("GET", "/healthz", key=None)).status, "the status of /healthz")
     assert_equal(200, (await service.request("GET", "/readyz", key=None)).status, "the status of /readyz")
 
 
 @_check(SERVICE_CHECKS, "mcp-4")
-async def lets_agents_in_by_key(service: TargetService) -> None:
+async def requires_api_key_of_agents(service: TargetService) -> None:
     """Reject an agent without an API key."""
     reply = await service.request("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
     assert_equal(401, reply.status, "the status")

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import aiohttp
 
 from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS, Check, CheckSubject
-from connector_gateway.conformance.target import CheckFailed, CheckSkipped, TargetService
+from connector_gateway.conformance.target_service import CheckFailed, CheckSkipped, TargetService
 from connector_gateway.kit.operation import AnyConnector
 
 SERVICE = "the service"
@@ -43,7 +43,7 @@ async def _outcome(name: str, check: Check, subject: Any) -> Outcome:
     except CheckFailed as error:
         return Outcome(name, check, "broken", str(error))
     except (aiohttp.ClientError, TimeoutError, KeyError, TypeError, AttributeError, ValueError) as error:
-        return Outcome(name, check, "broken", f"what came cannot be read: {error!r}")
+        return Outcome(name, check, "broken", f"the response cannot be parsed: {error!r}")
     return Outcome(name, check, "holds")
 
 

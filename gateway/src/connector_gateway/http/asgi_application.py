@@ -27,7 +27,7 @@ from connector_gateway.http.api.downloads import download_routes
 from connector_gateway.http.api.hooks import hook_routes
 from connector_gateway.http.api.route_suggestions import RouteSuggestions
 from connector_gateway.http.api.routes import ROOT, ApiContext, MethodDispatcher, NotFound, OperationRouter
-from connector_gateway.http.console import Console, console_routes
+from connector_gateway.http.console import CONSOLE, NOT_FOUND, Console, ConsoleEndpoint, console_routes
 from connector_gateway.http.management import management_routes
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import Values
@@ -227,15 +227,20 @@ class Documentation:
 class NotFoundPage:
     """The response for unknown paths: an HTML page for browsers, an error envelope otherwise."""
 
-    def __init__(self, pages: Pages, addresses: RouteSuggestions, not_found: NotFound) -> None:
+    def __init__(self, pages: Pages, addresses: RouteSuggestions, not_found: NotFound, console: ASGIApp | None) -> None:
         self._pages = pages
         self._suggestions = addresses
         self._not_found = not_found
+        self._console = console
+        """The console's own response. None if the console is served on another port."""
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Respond with 404."""
         wants_page = scope["type"] == "http" and _reads_pages(scope) and not scope["path"].startswith("/v1/")
-        response = self._page(scope["path"]) if wants_page else self._not_found
+        if not wants_page:
+            return self._not_found(scope, receive, send)
+        is_console = scope["path"].startswith(f"{CONSOLE}/")
+        response = self._console if self._console and is_console else self._page(scope["path"])
         return response(scope, receive, send)
 
     def _page(self, path: str) -> Response:
@@ -273,7 +278,8 @@ def _router(
     If *public*, the routes for operators are omitted.
     """
     addresses = _suggestions(service, public=public)
-    missing = NotFoundPage(service.pages, addresses, _not_found(service, addresses))
+    console = None if public else ConsoleEndpoint(service.console, NOT_FOUND)
+    missing = NotFoundPage(service.pages, addresses, _not_found(service, addresses), console)
     routes: list[BaseRoute] = [
         _get_route(service, "/", RootRedirect(public=public)),
         *management_routes(service.edge, service.management, _management_routes(public=public), public=public),

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 Kind = Literal["text", "integer", "boolean", "choice", "instant", "list", "object"]
 
 _KINDS: dict[Any, Kind] = {int: "integer", bool: "boolean", datetime: "instant", list: "list", dict: "object"}
-_WORDS = {"id": "ID", "url": "URL", "urls": "URLs", "http": "HTTP", "q": "query"}
+_WORDS = {"id": "ID", "url": "URL", "urls": "URLs", "http": "HTTP", "q": "query", "act": "action", "at": "time"}
 
 
 @dataclass(frozen=True)

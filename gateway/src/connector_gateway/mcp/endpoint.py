@@ -108,10 +108,10 @@ def _load(
 
 def _error_response(context: RequestContext, error: GatewayError) -> HttpResponse:
     """Return the response to a rejected request, as a JSON-RPC error."""
-    answer = error_response(context.run, None, error)
+    response = error_response(context.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
-    body = from_json(answer.body)
+    body = from_json(response.body)
     message = f"{error.code}: {error.message} {body['error']['remedy']}"
     # The request was not parsed as JSON-RPC yet, so its ID is unknown.
     payload = {"code": code, "message": message, "data": body}
-    return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), answer.headers)
+    return HttpResponse(response.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), response.headers)

@@ -32,7 +32,7 @@ class Message(BaseModel):
 def validate_message(value: Any) -> None:
     """Raise ``InvalidMessage`` with all violations, unless *value* is a valid message."""
     if not isinstance(value, dict):
-        raise InvalidMessage("A message should be a JSON object; batches are not accepted.")
+        raise InvalidMessage("A message must be a JSON object. Batches are not supported.")
     if "method" not in value and any(name in value for name in RESPONSE_FIELDS):
         return
     try:

@@ -60,11 +60,11 @@ PROGRESS_SECONDS = 2.0
 """Seconds between two progress notifications."""
 
 INSTRUCTIONS = """\
-Works in the workspace applications that the user has connected.
+Works in the vendor accounts that the user has connected.
 Omit connection_id unless an error reports several connections.
 Follow the remedy of an error. If it contains a link to connect again, give it to the user; otherwise name whom to ask.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
-With dry_run a write returns what it would do, and changes nothing.
+With dry_run, a write changes nothing and returns the requests that it would send.
 """
 
 

@@ -22,7 +22,7 @@ KEY_SCHEMA: Schema = {
     "minLength": 1,
     "maxLength": MAX_KEY_CHARACTERS,
     "description": "Any text. Repeating the call with it within 24 hours returns the first result, "
-    "without performing it again. Use a new one for each new write.",
+    "without writing again. Use a new one for each new write.",
 }
 DRY_RUN_SCHEMA: Schema = {
     "type": "boolean",
@@ -36,7 +36,7 @@ ERROR_SCHEMA: Schema = {
     "properties": {
         "code": {"type": "string"},
         "message": {"type": "string"},
-        "remedy": {"type": "string", "description": "What to do."},
+        "remedy": {"type": "string", "description": "The next action."},
         "details": {"type": "array", "items": {"type": "object"}},
         "docs": {"type": "string"},
     },
@@ -81,7 +81,7 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
             read_only_hint=operation.scope == "read",
             destructive_hint=operation.overwrites,
             idempotent_hint=operation.idempotent,
-            # All data is in an application that other people use as well.
+            # Other people use the same vendor accounts.
             open_world_hint=True,
         ),
     )
@@ -90,7 +90,7 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
 
 def _description(connector: AnyConnector, operation: AnyOperation) -> str:
     """Return the description of a tool: the operation, its application, and how to read further pages."""
-    sentences = [operation.description, f"Application: {connector.vendor}. {connector.summary}"]
+    sentences = [operation.description, f"Vendor: {connector.vendor}. {connector.summary}"]
     if operation.is_paged:
         sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
     return "\n\n".join(sentences)

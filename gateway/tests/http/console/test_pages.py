@@ -1,4 +1,4 @@
-"""What the pages of the console tell, and what their forms do: the same as the management routes."""
+"""Pages and forms of the console agree with the management routes."""
 
 import re
 from pathlib import Path
@@ -67,6 +67,32 @@ def test_a_page_has_no_style_and_no_script_of_its_own(operator: Browser, path: s
     assert {"/assets"} == {address.rpartition("/")[0] for address in loaded}
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "/runs?foo=bar",
+            "Unknown filters: foo. Remove them from the URL. Allowed filters: workspace_id, connection_id,",
+        ),
+        ("/runs?statsu=ok", "Unknown filters: statsu. Did you mean status?"),
+        ("/workspaces?plan=free", "Unknown filters: plan. Remove them from the URL. Allowed filters: search."),
+    ],
+)
+def test_an_unknown_filter_is_reported_with_the_allowed_ones(operator: Browser, path: str, message: str) -> None:
+    page = operator.open(f"/console{path}")
+
+    assert (422, True) == (page.status, page.alert.startswith(message))
+    assert ([], []) == (page.html.select("table"), page.html.select(".empty"))
+
+
+def test_an_unknown_page_is_reported_with_the_navigation_and_the_closest_page(operator: Browser) -> None:
+    operator.http.headers["Accept"] = "text/html"
+    page = operator.open("/console/connection")
+
+    assert (404, "Not found") == (page.status, page.heading)
+    assert page.link("/console/connections") == page.link("Connections")
+
+
 def test_a_mistyped_path_links_to_the_front_page_of_the_console(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/consol")
 
@@ -85,18 +111,18 @@ def test_a_workspace_is_created_renamed_and_changes_its_plan(operator: Browser, 
     ]
 
     assert ("Acme", "Acme Ltd") == (created.heading, changed.heading)
-    assert "The changes are saved." in changed.text
+    assert "The changes were saved." in changed.text
     assert ("Acme Ltd", "paid") == (stored["name"], stored["plan"])
 
 
 @pytest.mark.parametrize(
     ("name", "message"), [("", "Field required"), ("x" * 201, "at most 200"), ("a\x01b", "control characters")]
 )
-def test_an_invalid_name_is_reported_beside_the_input(operator: Browser, name: str, message: str) -> None:
+def test_an_invalid_name_is_reported_next_to_its_input(operator: Browser, name: str, message: str) -> None:
     page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name, plan="paid")
     field = page.one("#f-name")
 
-    assert (422, "Not accepted: Name. Correct the marked fields, then send the form again.") == (
+    assert (422, "Invalid fields: Name. Correct the marked fields and submit the form again.") == (
         page.status,
         page.alert,
     )
@@ -114,7 +140,7 @@ def test_a_search_matches_a_part_of_a_workspace_name(operator: Browser) -> None:
     assert "No matches." in none.text
 
 
-def test_workspaces_come_page_by_page_also_where_they_are_searched(operator: Browser, gateway: Gateway) -> None:
+def test_workspaces_are_paginated_with_and_without_a_search(operator: Browser, gateway: Gateway) -> None:
     created = [
         gateway.operator("POST", "/v1/workspaces", json={"name": f"Paged {n}", "plan": "free"}).data for n in range(51)
     ]
@@ -130,7 +156,7 @@ def test_workspaces_come_page_by_page_also_where_they_are_searched(operator: Bro
     )
 
 
-def test_a_workspace_shows_its_keys_and_connections(operator: Browser, gateway: Gateway) -> None:
+def test_a_workspace_lists_its_keys_and_connections(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(f"/console/workspaces/{gateway.workspace_id}")
 
     assert {gateway.connections["notes"], gateway.connections["shelf"]} <= {row[0] for row in page.rows("#connections")}
@@ -183,7 +209,7 @@ def test_a_key_is_limited_by_its_options(
     assert expected in [list(fact) for fact in zip(names, values, strict=True)]
 
 
-def test_a_key_is_revoked_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
+def test_a_key_is_revoked_after_confirmation(operator: Browser, gateway: Gateway) -> None:
     key = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
     confirmation = operator.open(f"/console/keys/{key['key_id']}/revoke")
     still = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key['key']}"}).status
@@ -219,7 +245,7 @@ def test_an_invalid_key_is_not_created_and_its_field_is_marked(
 @pytest.mark.parametrize(
     "path", ["/keys/key_x/revoke", "/connections/conn_x", "/connections/conn_x/events", "/runs/x", "/webhooks/x"]
 )
-def test_what_does_not_exist_is_404(operator: Browser, path: str) -> None:
+def test_an_unknown_object_returns_404(operator: Browser, path: str) -> None:
     page = operator.open(f"/console{path}")
 
     assert (404, "Request failed") == (page.status, page.heading)
@@ -228,7 +254,7 @@ def test_what_does_not_exist_is_404(operator: Browser, path: str) -> None:
 # Connections and what was observed
 
 
-def test_connections_are_listed_by_application_with_their_state(operator: Browser, gateway: Gateway) -> None:
+def test_connections_are_listed_by_vendor_with_their_status(operator: Browser, gateway: Gateway) -> None:
     rows = operator.open("/console/connections", connector="notes").rows()
 
     assert {"Notion"} == {row[1] for row in rows}
@@ -236,7 +262,7 @@ def test_connections_are_listed_by_application_with_their_state(operator: Browse
     assert "active" in [row[3] for row in rows]
 
 
-def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Browser, gateway: Gateway) -> None:
+def test_a_connection_lists_its_recent_calls_and_links_to_its_events(operator: Browser, gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
     page = operator.open(f"/console/connections/{gateway.connections['notes']}")
     (row, *_) = page.rows("#runs")
@@ -247,7 +273,7 @@ def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Bro
     assert "Events" not in operator.open(f"/console/connections/{gateway.connections['shelf']}").text
 
 
-def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, gateway: Gateway) -> None:
+def test_a_connection_displays_rejected_deliveries(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     gateway.run(gateway.app._watches.record_rejection([connection_id], 0.0, "It was signed too long ago."))
     page = operator.open(f"/console/connections/{connection_id}").text
@@ -274,7 +300,7 @@ def test_events_are_not_listed_from_an_invalid_cursor(operator: Browser, gateway
     assert page.status in {400, 422}
 
 
-def test_connections_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
+def test_connections_are_paginated_with_their_filters(operator: Browser, gateway: Gateway) -> None:
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Large"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
     created = [gateway.operator("POST", "/v1/connections", json=body).data["connection_id"] for _ in range(52)]
@@ -292,7 +318,7 @@ def test_connections_come_page_by_page_under_the_same_filters(operator: Browser,
     assert second.link("Newest").endswith(f"?workspace_id={workspace_id}")
 
 
-def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:
+def test_a_connection_is_disconnected_after_confirmation(operator: Browser, gateway: Gateway) -> None:
     body = {
         "workspace_id": gateway.workspace_id,
         "connector": "shelf",
@@ -312,7 +338,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 
 
 @requirement("common-118")
-def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: FakeUpstream) -> None:
+def test_runs_are_filtered_and_link_to_their_page(operator: Browser, gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(Failure(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")
     page = operator.open("/console/runs", status="error", connector="shelf", operation="put_thing")
@@ -323,7 +349,7 @@ def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Ga
     assert run.link("upstream_refused").endswith("/docs/errors/upstream_refused")
 
 
-def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
+def test_the_filters_retain_their_values(operator: Browser) -> None:
     page = operator.open("/console/runs", status="partial", connector="notes", workspace_id="ws_x")
 
     chosen = [one.text for one in page.html.select("option[selected]")]
@@ -338,7 +364,7 @@ def test_an_invalid_filter_is_reported(operator: Browser, name: str, value: str)
     assert (422, name) == (page.status, page.one("[aria-invalid=true]")["name"])
 
 
-def test_runs_come_page_by_page_under_the_same_filters(operator: Browser, gateway: Gateway) -> None:
+def test_runs_are_paginated_with_their_filters(operator: Browser, gateway: Gateway) -> None:
     run_ids = [gateway.get("/shelf/things").body["run_id"] for _ in range(53)]
     first = operator.open("/console/runs", connector="shelf", operation="list_things", status="ok")
     second = operator.open(first.link("Older"))
@@ -353,7 +379,7 @@ def test_runs_come_page_by_page_under_the_same_filters(operator: Browser, gatewa
     assert second.link("Newest").endswith("connector=shelf&operation=list_things&status=ok")
 
 
-def test_a_cursor_holds_for_its_own_filters_only(operator: Browser, gateway: Gateway) -> None:
+def test_a_cursor_is_valid_only_with_its_filters(operator: Browser, gateway: Gateway) -> None:
     gateway.together(*[lambda: gateway.get("/shelf/things")] * 51)
     older = operator.open("/console/runs", connector="shelf").link("Older")
     page = operator.open(older.replace("connector=shelf", "connector=notes"))
@@ -361,7 +387,7 @@ def test_a_cursor_holds_for_its_own_filters_only(operator: Browser, gateway: Gat
     assert (422, True) == (page.status, page.alert.startswith("The cursor was not issued for this request."))
 
 
-def test_a_run_shows_its_requests_along_its_time(operator: Browser, gateway: Gateway) -> None:
+def test_a_run_displays_its_requests_on_a_time_axis(operator: Browser, gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
     record = gateway.operator("GET", f"/v1/runs/{reply.body['run_id']}").data
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
@@ -385,7 +411,7 @@ def test_a_dry_run_is_marked_on_its_page_and_in_the_list(operator: Browser, gate
     assert (True, True) == ("Nothing was written" in page.html.text, ", dry run" in listed.html.text)
 
 
-def test_a_failed_delivery_says_so_and_leads_to_its_webhook(operator: Browser, gateway: Gateway) -> None:
+def test_a_failed_delivery_is_reported_and_links_to_its_webhook(operator: Browser, gateway: Gateway) -> None:
     webhook_id = "wh_" + 26 * "0"
     run = Run("webhook", status="error", code="delivery_failed", details=[{"webhook_id": webhook_id}])
     recording = gateway.app.runs.record(run, gateway.workspace_id, "notes", "deliver_events", connection_id=None)
@@ -397,7 +423,7 @@ def test_a_failed_delivery_says_so_and_leads_to_its_webhook(operator: Browser, g
     assert 1 == len(page.html.select(f".notice a[href='/console/webhooks/{webhook_id}']"))
 
 
-def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: Gateway) -> None:
+def test_only_documented_codes_link_to_their_page(operator: Browser, gateway: Gateway) -> None:
     rejected = gateway.get("/notes/databases", limit=0).body["run_id"]
     run, connection = Run("watch", status="partial", code="events_missed"), gateway.connections["notes"]
     recording = gateway.app.runs.record(run, gateway.workspace_id, "notes", "observe_events", connection_id=connection)
@@ -443,7 +469,7 @@ def test_an_error_is_reported_with_its_details_and_remedy(operator: Browser, gat
 
 
 @requirement("administration-20")
-def test_a_run_through_a_withdrawn_connection_leads_to_connecting_it_again(operator: Browser, gateway: Gateway) -> None:
+def test_a_run_through_a_revoked_connection_links_to_reconnecting(operator: Browser, gateway: Gateway) -> None:
     gateway.revoke("notes")
     reply = gateway.get("/notes/databases")
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
@@ -454,7 +480,7 @@ def test_a_run_through_a_withdrawn_connection_leads_to_connecting_it_again(opera
     assert page.link("Connect again").endswith(f"{gateway.connections['notes']}/reconnect")
 
 
-def test_a_rejected_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
+def test_a_rejected_request_is_drawn_as_failed(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=400, times=1)
     reply = gateway.get("/notes/databases")
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
@@ -465,7 +491,7 @@ def test_a_rejected_request_is_drawn_as_such(operator: Browser, gateway: Gateway
 # Budgets and the overview
 
 
-def test_a_budget_shows_what_is_used_and_left(operator: Browser, gateway: Gateway) -> None:
+def test_a_budget_displays_used_and_remaining_units(operator: Browser, gateway: Gateway) -> None:
     gateway.get("/notes/databases")
     page = operator.open("/console/budgets")
     card = page.one("article[aria-labelledby^=h-notes-integration]")
@@ -477,7 +503,7 @@ def test_a_budget_shows_what_is_used_and_left(operator: Browser, gateway: Gatewa
     assert gateway.connections["notes"] in card.text
 
 
-def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Browser, gateway: Gateway) -> None:
+def test_the_overview_displays_totals_and_recent_failures(operator: Browser, gateway: Gateway) -> None:
     reply = gateway.get("/shelf/things", limit="many")
     page = operator.open("/console")
     workspaces = len(gateway.operator("GET", "/v1/workspaces?limit=200").data)

@@ -1,4 +1,4 @@
-"""Webhooks on the console: made with a secret that is shown once, watched, changed, replayed and removed."""
+"""Webhooks in the console: creation with a secret displayed once, changes, replays and deletion."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,14 +15,14 @@ ADDRESS = "https://example.com/events"
 
 @pytest.fixture
 def created_webhook(gateway: Gateway) -> Iterator[dict[str, Any]]:
-    """A webhook that events of notes are never delivered by, since nothing runs that delivers."""
+    """A webhook for events of notes. No delivery worker runs."""
     body = {"workspace_id": gateway.workspace_id, "url": ADDRESS, "name": "Product"}
     webhook = gateway.operator("POST", "/v1/webhooks", json=body).data
     yield webhook
     gateway.operator("DELETE", f"/v1/webhooks/{webhook['webhook_id']}")
 
 
-def page_of(operator: Browser, created_webhook: dict[str, Any]) -> HtmlPage:
+def open_webhook_page(operator: Browser, created_webhook: dict[str, Any]) -> HtmlPage:
     return operator.open(f"/console/webhooks/{created_webhook['webhook_id']}")
 
 
@@ -58,7 +58,7 @@ def test_an_invalid_webhook_is_not_created(operator: Browser, gateway: Gateway, 
 
 
 def test_a_webhook_is_changed_disabled_and_enabled(operator: Browser, created_webhook: dict[str, Any]) -> None:
-    form = operator.open(page_of(operator, created_webhook).link("Change"))
+    form = operator.open(open_webhook_page(operator, created_webhook).link("Change"))
     wrong = operator.submit(form, "Save", types="page.burnt")
     changed = operator.submit(form, "Save", name="Renamed", types="page.created")
     disabled = operator.submit(changed, "Disable")
@@ -71,7 +71,7 @@ def test_a_webhook_is_changed_disabled_and_enabled(operator: Browser, created_we
 
 def test_a_secret_is_replaced(operator: Browser, created_webhook: dict[str, Any]) -> None:
     page = operator.submit(
-        operator.open(page_of(operator, created_webhook).link("Replace the secret")), "Replace the secret"
+        operator.open(open_webhook_page(operator, created_webhook).link("Replace the secret")), "Replace the secret"
     )
 
     assert page.one("#secret").text not in {"", created_webhook["secret"]}
@@ -83,7 +83,7 @@ def test_stored_events_are_delivered_again(
     connection_id = gateway.connections["notes"]
     gateway.run(gateway.app._feed.add({ConnectionId(connection_id): [Observation(("again",), "page.created", {})]}))
     since = {"connection_id": connection_id, "since": "2026-01-01T10:00"}
-    form = operator.open(page_of(operator, created_webhook).link("Deliver again"))
+    form = operator.open(open_webhook_page(operator, created_webhook).link("Deliver again"))
     page = operator.submit(form, "Deliver again", **since)
     rejected = operator.submit(form, "Deliver again", connection_id="conn_x")
 

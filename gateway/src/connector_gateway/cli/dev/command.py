@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.cli.dev.folder import HOST, SANDBOX, DevInstallation, lock_folder
+from connector_gateway.cli.dev.data_folder import HOST, SANDBOX, DevInstallation, lock_folder
 from connector_gateway.cli.serve.gc_control import gc_disabled
 
 MAX_PORT = 65_535
@@ -29,15 +29,13 @@ RELEASE_SECONDS = 5.0
     default=8081,
     show_default=True,
     type=click.IntRange(1, MAX_SANDBOX_PORT),
-    help="The sandbox's first port; its applications take the next ones.",
+    help="The sandbox's first port. The emulators use the next ones.",
 )
-@click.option(
-    "--data", default=".data", show_default=True, type=click.Path(path_type=Path), help="Where state is kept."
-)
-@click.option("--fresh", is_flag=True, help="Forget all state of earlier runs first; other files in the folder stay.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--data", default=".data", show_default=True, type=click.Path(path_type=Path), help="Folder for state.")
+@click.option("--fresh", is_flag=True, help="Delete the state of earlier runs first, and no other files.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
-    """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
+    """Run the gateway and the sandbox together, with a workspace, two keys and a connection to each emulator."""
     installation = DevInstallation(port, sandbox_port, data)
     with lock_folder(data, RELEASE_SECONDS), _sandbox(installation, fresh=fresh) as sandbox:
         with gc_disabled():

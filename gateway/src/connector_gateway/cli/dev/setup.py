@@ -21,7 +21,7 @@ from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
-from connector_gateway.cli.dev.folder import (
+from connector_gateway.cli.dev.data_folder import (
     DESCRIPTION,
     HOST,
     DevInstallation,
@@ -32,11 +32,10 @@ from connector_gateway.cli.dev.folder import (
     write,
 )
 from connector_gateway.cli.dev.reset import reset_upstream_state
-from connector_gateway.cli.dev.samples import SampleRequest, curl, sample_requests
-from connector_gateway.cli.installation import dev_settings, load_environment
+from connector_gateway.cli.dev.sample_requests import SampleRequest, curl, sample_requests
+from connector_gateway.cli.installation import dev_settings, load_environment, load_settings
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
-from connector_gateway.cli.settings_loader import load_settings
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.audited_actions import Actor, act_as
@@ -65,7 +64,7 @@ async def serve_dev(
     lines = await _lines_of(sandbox)
     line = await lines.readline()
     if not line:
-        raise click.ClickException("The sandbox did not start; the reason is above.")
+        raise click.ClickException("The sandbox did not start. See the error above.")
     sandbox_info = from_json(line)
     _check_ports(installation, sandbox_info)
     try:
@@ -78,7 +77,7 @@ async def serve_dev(
         raise click.ClickException(f"The gateway could not be set up: {error}") from error
     except PermissionError as error:
         raise click.ClickException(
-            f"{error.filename} cannot be used by this user. Name another folder with --data."
+            f"This user cannot access {error.filename}. Choose another folder with --data."
         ) from error
 
 
@@ -145,8 +144,8 @@ def _check_ports(installation: DevInstallation, sandbox_info: Mapping[str, Any])
     addresses = [value for described in sandbox_info["upstreams"].values() for value in _urls(described).values()]
     if installation.port in {urlsplit(address).port for address in (sandbox_info["sandbox_url"], *addresses)}:
         raise click.ClickException(
-            f"Port {installation.port} of the gateway is one of the sandbox's, "
-            f"which begin with {installation.sandbox_port}. Choose another --port or --sandbox-port."
+            f"Port {installation.port} of the gateway is also a port of the sandbox, "
+            f"whose ports start at {installation.sandbox_port}. Choose another --port or --sandbox-port."
         )
 
 
@@ -340,7 +339,7 @@ async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
     command, folder = _command(), shlex.quote(str(data))
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
-        f"console   {sign_in}  (signs in once, within ten minutes; {command} console prints another)\n"
+        f"console   {sign_in}  (valid once, for ten minutes; {command} console prints another)\n"
         f"sandbox   {described['sandbox_url']}\n"
         f'shell     eval "$({command} env --data {folder})"\n'
         f"history   {command} runs list --data {folder}\n"

@@ -6,16 +6,16 @@ from pathlib import Path
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.installation import run_and_print, run_management
 from connector_gateway.cli.manage.commands import management_group
 from connector_gateway.cli.output import as_json, show, to_json_text
-from connector_gateway.cli.target import data_folder
 
 BROKEN = 1
 """The exit status if the chain is broken."""
 
 after = click.option(
-    "--after", type=click.IntRange(min=0), default=0, help="Only entries behind the one of this number."
+    "--after", type=click.IntRange(min=0), default=0, help="Only entries after the one with this number."
 )
 
 audit = management_group("audit")
@@ -25,7 +25,7 @@ audit = management_group("audit")
 @after
 @data_folder
 def export_audit(after: int, data: Path | None) -> None:
-    """Print all entries as JSON lines, the oldest first."""
+    """Print all entries as JSON lines, oldest first."""
     run_management(data, lambda app: _export(app, after), json=True)
 
 
@@ -39,9 +39,9 @@ async def _export(app: App, after: int) -> None:
 @data_folder
 @as_json
 def verify_audit(after: int, data: Path | None, *, as_json: bool) -> None:
-    """Check that no entry was changed or removed; names the first that was, and ends with 1.
+    """Check that no entry was changed or removed. Otherwise, print the first that was, and exit with 1.
 
-    Note the head that it shows somewhere else: a trail that was replaced as a whole has another one.
+    Store the printed head elsewhere: a trail that was replaced entirely has another head.
     """
     verdict = run_management(data, lambda app: app.audit.verify(after), json=as_json)
     show(
@@ -61,8 +61,8 @@ def verify_audit(after: int, data: Path | None, *, as_json: bool) -> None:
 @data_folder
 @as_json
 def restart_audit(data: Path | None, *, as_json: bool) -> None:
-    """Begin a new chain, where the secret that sealed the key of the present one is lost.
+    """Start a new chain, if the secret that encrypted the key of the current one is lost.
 
-    The entries stay. Those from before can no longer be verified: verify --after the number before the first new one.
+    Existing entries are retained but can no longer be verified. Run verify --after with the number of the last one.
     """
     run_and_print(data, lambda app: app.audit.restart(), json=as_json)

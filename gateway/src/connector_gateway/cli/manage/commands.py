@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from connector_gateway.cli.command_groups import Command, Group
+from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.manage.credentials import read_credentials
 from connector_gateway.cli.options import FieldOption, Instant, Json, bounded, plain
 from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_to_stderr, say, show
 from connector_gateway.cli.serve.gc_control import gc_disabled
-from connector_gateway.cli.tables import ENCODER
-from connector_gateway.cli.target import data_folder
+from connector_gateway.cli.terminal_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
@@ -35,7 +35,7 @@ INVALID = 2
 """The exit status of click for invalid options and arguments."""
 
 SETTINGS = "settings"
-SECRETS_HELP = "They are prompted for on a terminal, and otherwise read from standard input as a JSON object."
+SECRETS_HELP = "Prompted for on a terminal, otherwise read from standard input as a JSON object."
 
 confirmed = click.option("--yes", is_flag=True, help="Do not ask for confirmation on a terminal.")
 
@@ -224,7 +224,7 @@ def _print_outcome(route: ManagementRoute, result: Any) -> None:
     """Print that a change succeeded, and which secret has to be copied now."""
     names = [name for name in route.secrets if route.method == "POST" and getattr(result, name)]
     if names:
-        say(f"Copy {names[0]} now: it is not shown again.")
+        say(f"Copy {names[0]} now. It will not be shown again.")
     if route.done:
         say(route.done)
 
@@ -239,4 +239,4 @@ def _connectors() -> Mapping[str, Any]:
 
 def _local_routes() -> Any:
     with gc_disabled():
-        return import_module("connector_gateway.cli.manage.in_process")
+        return import_module("connector_gateway.cli.manage.local_routes")

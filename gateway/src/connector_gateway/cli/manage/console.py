@@ -8,18 +8,18 @@ from urllib.parse import urlsplit
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.installation import run_management
-from connector_gateway.cli.target import data_folder
 
 CONNECT_SECONDS = 5.0
 
 
 @click.command()
-@click.option("--url", help="Address of the console, in place of the one that the settings name.")
-@click.option("--print", "print_only", is_flag=True, help="Print the link, and open no browser.")
+@click.option("--url", help="URL of the console. Default: the URL in the settings.")
+@click.option("--print", "print_only", is_flag=True, help="Print the link without opening a browser.")
 @data_folder
 def console(url: str | None, data: Path | None, *, print_only: bool) -> None:
-    """Print a link that signs in to the console once, within ten minutes, and open it in a browser."""
+    """Print a sign-in link for the console, valid once for ten minutes, and open it in a browser."""
     link = run_management(data, lambda app: _create_link(app, url), json=False)
     click.echo(link)
     if not print_only:
@@ -39,9 +39,9 @@ def _check_listening(base_url: str) -> None:
         port = parts.port or {"https": 443, "http": 80}[parts.scheme]
         socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
     except (KeyError, ValueError):
-        raise click.ClickException(f"{base_url} is not an http address, such as http://127.0.0.1:8080.") from None
+        raise click.ClickException(f"{base_url} is not an HTTP URL such as http://127.0.0.1:8080.") from None
     except OSError:
         raise click.ClickException(
-            f"Nothing answers at {base_url}. Start the gateway with 'connector-gateway serve' or 'make run', "
-            "or name its address with --url."
+            f"Cannot connect to {base_url}. Start the gateway with 'connector-gateway serve' or 'make run', "
+            "or specify its URL with --url."
         ) from None

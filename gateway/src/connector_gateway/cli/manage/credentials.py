@@ -16,7 +16,7 @@ SOURCE = "standard input"
 def read_credentials(names: Sequence[str]) -> Mapping[str, str]:
     """Read the credentials *names*."""
     if sys.stdin.isatty():
-        return {name: click.prompt(f"{name} (not shown)", hide_input=True, err=True) for name in names}
+        return {name: click.prompt(f"{name} (hidden)", hide_input=True, err=True) for name in names}
     text = sys.stdin.read(MAX_CREDENTIALS + 1)
     if len(text) > MAX_CREDENTIALS:
         raise click.BadParameter(f"It has more than {MAX_CREDENTIALS:,} characters.", param_hint=SOURCE)
@@ -25,7 +25,7 @@ def read_credentials(names: Sequence[str]) -> Mapping[str, str]:
 
 def _parse(text: str, names: Sequence[str]) -> Mapping[str, str]:
     example = ", ".join(f'"{name}": "…"' for name in names)
-    expected = f"A JSON object of texts is expected: {{{example}}}."
+    expected = f"Expected a JSON object of strings: {{{example}}}."
     try:
         value = parse_json(text)
     except ValueError as error:

@@ -16,13 +16,12 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.installation import load_environment
+from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.installation import load_environment, load_settings
 from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
 from connector_gateway.cli.serve.worker import SupervisorChannel, WorkerSpec
-from connector_gateway.cli.settings_loader import load_settings
-from connector_gateway.cli.target import data_folder
 from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.onboarding_progress import OnboardingProgress, read_onboarding_progress
 from connector_gateway.core.secrets.startup_check import MissingSecretKeys
@@ -36,16 +35,16 @@ NOT_STARTED = 3
 """The exit status if the service could not start, or another process took over the database."""
 
 WORKERS_NEED_SHARED_STATE = (
-    "{} workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL, where they count budgets and keys' "
-    "windows together; set both, or run one worker."
+    "{} workers require PostgreSQL (GATEWAY_DATABASE_URL) and a shared store for rate limits (GATEWAY_SHARED_URL). "
+    "Set both, or run one worker."
 )
 
 MAX_FOLDER_BYTES = 68
 """The maximum length of the path of the temporary folder. The path of a socket in it may have about 100 bytes."""
 
 FOLDER_TOO_LONG = (
-    "The folder for temporary files has too long a name for the sockets by which workers meet: {}. "
-    "Set TMPDIR to a shorter one, such as /tmp."
+    "The path of the temporary folder is too long for the sockets of workers: {}. "
+    "Set TMPDIR to a shorter path, such as /tmp."
 )
 
 FIRST_SETTINGS = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
@@ -69,13 +68,13 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # only compar
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=PORTS, help="Port to listen on.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that serve; GATEWAY_WORKERS, or 1, by default.")
-@click.option("--supervised", hidden=True, type=WorkerSpec.read, help="The place of a worker, given by its supervisor.")
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes. Default: GATEWAY_WORKERS, or 1.")
+@click.option("--supervised", hidden=True, type=WorkerSpec.read, help="Specification of a worker, from its supervisor.")
 @data_folder
 def serve(host: str, port: int, workers: int | None, supervised: WorkerSpec | None, data: Path | None) -> None:
-    """Run the gateway, with settings from the environment (GATEWAY_…) and from .env.
+    """Run the gateway with settings from the environment (GATEWAY_…) and from .env.
 
-    The first start in an empty folder makes its secrets, and keeps them in .env.
+    The first start in an empty folder creates secrets and stores them in .env.
     """
     # SIGHUP is sent when a terminal closes, and by convention to reload settings. It must not end the service.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -101,7 +100,7 @@ def _bind(host: str, port: int) -> list[socket.socket]:
 
 def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> list[socket.socket]:
     if port == public[0].getsockname()[1]:
-        _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
+        _fail(f"GATEWAY_ADMIN_PORT is {port}, which is also the public port. Choose another.")
     try:
         return bind(host, port, chosen_by="GATEWAY_ADMIN_PORT")
     except PortInUse as error:
@@ -145,7 +144,7 @@ def _run(settings: Settings, listening: list[socket.socket], spec: WorkerSpec | 
     except (DatabaseInUse, UnusableDatabase, MissingSecretKeys) as error:
         _fail(str(error))
     except StorageUnavailable as error:
-        _fail(f"The database cannot be opened: {_on_one_line(error.private)}. Is GATEWAY_DATABASE_URL right?")
+        _fail(f"The database cannot be opened: {_on_one_line(error.private)}. Check GATEWAY_DATABASE_URL.")
     return running.started and not app.shutdown.reason
 
 
@@ -175,8 +174,8 @@ def _first_settings() -> dict[str, str]:
     # New keys could not decrypt the secrets in it, which are encrypted with the lost keys.
     if database.exists():
         raise click.ClickException(
-            f"{database} is there, but not the settings that it was served with. Put {env_file.env_file()} back, "
-            "or set GATEWAY_SECRET_KEYS and GATEWAY_OPERATOR_TOKEN to what they were."
+            f"The database {database} exists, but its settings are missing. Restore {env_file.env_file()}, "
+            "or set GATEWAY_SECRET_KEYS and GATEWAY_OPERATOR_TOKEN to their previous values."
         )
     return env_file.new_settings(f"sqlite:///{database}")
 
@@ -187,12 +186,12 @@ def _store_settings(settings: Mapping[str, str]) -> None:
         path = env_file.append_settings(settings)
     except OSError as error:
         raise click.ClickException(
-            f"Settings cannot be kept in {env_file.env_file()}: {error.strerror}. Start in a folder of your own, "
-            "or name a file with GATEWAY_ENV_FILE."
+            f"Settings cannot be stored in {env_file.env_file()}: {error.strerror}. Start in a folder of your own, "
+            "or set GATEWAY_ENV_FILE to another path."
         ) from error
     click.echo(
-        f"Made a secret key and an operator token, and keep them in {path}, which only you may read. "
-        "Without that file nobody can open the connections.",
+        f"Created a secret key and an operator token in {path}, which only you can read. "
+        "Keep this file: connections cannot be decrypted without it.",
         err=True,
     )
 
@@ -206,10 +205,10 @@ async def _print_summary(app: App, listening: socket.socket, workers: int = 1) -
         connections = str(sum((await app.connections.count_by_status()).values()))
         steps, link = await read_onboarding_progress(app.database), await _sign_in(app, operators_url)
     except StorageUnavailable:
-        connections, steps, link = "not known, the database is away", None, f"{operators_url}{CONSOLE}"
+        connections, steps, link = "unknown, the database is unavailable", None, f"{operators_url}{CONSOLE}"
     lines = {
         "listening": _local_url(listening),
-        "reached at": settings.base_url,
+        "base URL": settings.base_url,
         "database": app.database.url.render_as_string(),
         **({"workers": str(workers)} if workers > 1 else {}),
         "connections": connections,
@@ -234,16 +233,16 @@ async def _print_shared_summary(settings: Settings, listening: socket.socket) ->
 async def _sign_in(app: App, operators_url: str) -> str:
     """Return a sign-in link, or the command that prints one if the output may be stored in a log."""
     if not (sys.stderr.isatty() or urlsplit(app.settings.base_url).hostname in LOOPBACK_HOSTS):
-        return f"{operators_url}{CONSOLE}  (connector-gateway console prints a link that signs in)"
+        return f"{operators_url}{CONSOLE}  (connector-gateway console prints a sign-in link)"
     with act_as(app.audit, Actor("cli", surface="cli")):
-        return f"{await app.sign_in_link(operators_url)}  (signs in once, within ten minutes)"
+        return f"{await app.sign_in_link(operators_url)}  (valid once, for ten minutes)"
 
 
 def _remaining_steps(steps: OnboardingProgress | None, base_url: str) -> Iterator[str]:
     """Yield a line for each of the first steps, unless all are done."""
     if steps is None or steps.done:
         return
-    yield "\nTo do in the console, or by these commands:"
+    yield "\nNext steps, in the console or with these commands:"
     for name, by in STEP_COMMANDS.items():
         yield f"  [{'x' if getattr(steps, name) else ' '}] {name:12} {PROGRAM} {by.format(base_url)}"
 

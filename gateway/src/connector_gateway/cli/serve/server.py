@@ -193,7 +193,7 @@ class GatewayServer(uvicorn.Server):
         if self._line is None:
             return nullcontext()
         return self._line.open(
-            retire=self._drain_connections, left_alone=partial(self.handle_exit, signal.SIGTERM, None)
+            retire=self._drain_connections, on_supervisor_exit=partial(self.handle_exit, signal.SIGTERM, None)
         )
 
     def _drain_connections(self) -> None:
@@ -276,14 +276,14 @@ def bind(host: str, port: int, chosen_by: str = "--port") -> list[socket.socket]
         one.close()
     if error.errno == errno.EADDRINUSE:
         raise PortInUse(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from error
-    raise PortInUse(f"Port {port} on {host} cannot be listened on: {error.strerror}.") from error
+    raise PortInUse(f"Cannot listen on port {port} of {host}: {error.strerror}.") from error
 
 
 def _resolve(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
     try:
         results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise PortInUse(f"There is no address {host}: {error.strerror}.") from error
+        raise PortInUse(f"Cannot resolve the host {host}: {error.strerror}.") from error
     return [(family, address) for family, _, _, _, address in results]
 
 

@@ -72,7 +72,7 @@ class Worker:
         """Wait for the worker to exit, and kill it after *seconds*."""
         await asyncio.wait((self.monitor_task,), timeout=seconds)
         if not self.monitor_task.done():
-            log.error("a worker did not end in time, and is killed", worker=self.number, pid=self.process.pid)
+            log.error("worker shutdown timed out", worker=self.number, pid=self.process.pid)
             self.send(signal.SIGKILL)
             await self.monitor_task
 
@@ -85,7 +85,7 @@ class Worker:
                 # A worker that has closed its channel is about to exit.
                 async with asyncio.timeout(self._silent_seconds):
                     return await self.process.wait()
-            log.error("a worker gives no sign of life, and is killed", worker=self.number, pid=self.process.pid)
+            log.error("worker heartbeat missed", worker=self.number, pid=self.process.pid)
             self.send(signal.SIGKILL)
             return await self.process.wait()
 
@@ -210,11 +210,11 @@ class Supervisor:
             was_stable = monotonic() - worker.started_at >= STABLE_SECONDS
             backoff = MIN_BACKOFF_SECONDS if was_stable or not backoff else min(2 * backoff, MAX_BACKOFF_SECONDS)
             log.error(
-                "a worker has died",
+                "worker exited",
                 worker=number,
                 pid=worker.process.pid,
                 status=worker.monitor_task.result(),
-                pause=backoff,
+                backoff=backoff,
             )
             await asyncio.sleep(backoff)
             new = await self._try_start(number) if self._serving[number] is worker else None
@@ -232,13 +232,13 @@ class Supervisor:
             for number in range(1, self.count + 1):
                 new = await self._try_start(number)
                 if new is None or not await new.ready():
-                    log.error("a new worker could not start, so those that serve go on", worker=number)
+                    log.error("worker reload failed", worker=number)
                     return
                 old, self._serving[number] = self._serving[number], new
                 if not old.monitor_task.done():
                     old.retire()
                     await old.end(self._max_shutdown_seconds)
-            log.info("all workers were started anew", workers=self.count)
+            log.info("workers reloaded", workers=self.count)
 
     async def _try_start(self, number: int) -> Worker | None:
         """Start worker *number*. Returns None if the system cannot create the process."""
@@ -246,7 +246,7 @@ class Supervisor:
             return await self._start(number)
         except OSError as error:
             reason = str(error)
-        log.error("no worker could be started", worker=number, reason=reason)
+        log.error("worker start failed", worker=number, reason=reason)
         return None
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> None:

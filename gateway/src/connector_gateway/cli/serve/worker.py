@@ -62,12 +62,12 @@ class SupervisorChannel:
         self._socket.setblocking(False)
 
     @asynccontextmanager
-    async def open(self, *, retire: Callable[[], None], left_alone: Callable[[], None]) -> AsyncIterator[None]:
+    async def open(self, *, retire: Callable[[], None], on_supervisor_exit: Callable[[], None]) -> AsyncIterator[None]:
         """Send heartbeats while the context is open. *left_alone* is called if the supervisor exits."""
         reader, writer = await asyncio.open_connection(sock=self._socket)
         tasks = [
             asyncio.create_task(self._heartbeat_loop(writer), name="line to the supervisor"),
-            asyncio.create_task(self._listen(reader, retire, left_alone), name="orders of the supervisor"),
+            asyncio.create_task(self._listen(reader, retire, on_supervisor_exit), name="orders of the supervisor"),
         ]
         try:
             yield
@@ -91,9 +91,11 @@ class SupervisorChannel:
                 await asyncio.sleep(BEAT_SECONDS)
 
     @staticmethod
-    async def _listen(reader: asyncio.StreamReader, retire: Callable[[], None], left_alone: Callable[[], None]) -> None:
+    async def _listen(
+        reader: asyncio.StreamReader, retire: Callable[[], None], on_supervisor_exit: Callable[[], None]
+    ) -> None:
         with suppress(ConnectionError):
             while order := await reader.read(1):
                 if order == RETIRE:
                     retire()
-        left_alone()
+        on_supervisor_exit()

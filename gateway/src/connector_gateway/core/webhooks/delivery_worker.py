@@ -1,6 +1,7 @@
 """The delivery worker: sends due events to webhooks, in order per connection, until they are accepted."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -235,7 +236,8 @@ class DeliveryWorker:
         return is_long and not await self.positions.accepts_others(claimed)
 
     async def _record(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt, code: str) -> None:
-        run = Run("webhook", status="error", http_status=attempt.status, code=code)
+        started = time.perf_counter() - attempt.duration_ms / 1000
+        run = Run("webhook", started=started, status="error", http_status=attempt.status, code=code)
         run.details = [
             {
                 "webhook_id": claimed.webhook_id,

@@ -15,8 +15,8 @@ from connector_gateway.core.audited_actions import Actor
 from connector_gateway.http.api.bodies import read_raw
 from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error
+from connector_gateway.http.console.console_request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, set_cookie
-from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, ServiceFailure
@@ -65,7 +65,7 @@ class ConsoleEndpoint:
         if self._route.method == "POST":
             request = replace(request, form=await _form(request.context))
             if not _has_valid_form_token(request):
-                return request.show("refused.html", status=403)
+                return request.show("form_expired.html", status=403)
         response = await self._route.handler(request)
         # The secret of a signed-in session belongs only in its own cookie.
         if self._route.for_visitors and self._route.method == "GET" and not request.signed_in:
@@ -78,7 +78,7 @@ class ConsoleEndpoint:
             request.operator.require_admin()
         except AdminRoleRequired as error:
             actor = Actor(request.operator.name, request.context.address, "console")
-            await request.management.audit.record_rejection(actor, self._route.act, error.code)
+            await request.management.audit.record_rejection(actor, self._route.audited_action, error.code)
             raise
 
 
@@ -120,4 +120,4 @@ def _problem(request: ConsoleRequest, error: GatewayError) -> Response:
     """Return a page that explains *error*, and log its private details."""
     if error.private or isinstance(error, ServiceFailure):
         log.warning("request failed", run_id=request.context.run.run_id, code=error.code, private=error.private)
-    return request.show("problem.html", problem=error)
+    return request.show("error.html", problem=error)

@@ -12,10 +12,10 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector
 
-MOST_CHOICES = 200
+MAX_CHOICES = 200
 """The maximum number of objects that a form offers by name. If there are more, users enter identifiers."""
 
-ALWAYS_SHOWN = {"name", "url"}
+ALWAYS_VISIBLE = {"name", "url"}
 """Optional fields that are listed with the required ones."""
 
 Choices = Sequence[tuple[str, str]]
@@ -185,7 +185,7 @@ def build_controls(
             choices.get(field.name),
             errors.get(field.name, ""),
             field.name in fixed,
-            not folded or field.is_required or field.name in suggested or _is_always_shown(field),
+            not folded or field.is_required or field.name in suggested or _is_always_visible(field),
         )
         for field in fields
     ]
@@ -202,8 +202,8 @@ def _initial_value(field: Field, values: Mapping[str, str], choices: Choices, su
     return to_field_text(suggested.get(field.name, field.default))
 
 
-def _is_always_shown(field: Field) -> bool:
-    return field.name.rpartition(".")[2] in ALWAYS_SHOWN or (field.kind == "choice" and field.default is not None)
+def _is_always_visible(field: Field) -> bool:
+    return field.name.rpartition(".")[2] in ALWAYS_VISIBLE or (field.kind == "choice" and field.default is not None)
 
 
 def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, str]:

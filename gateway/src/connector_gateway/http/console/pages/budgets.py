@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from connector_gateway.core.pacing.budget_usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
 from connector_gateway.core.pacing.request_pacer import without_slack
-from connector_gateway.http.console.request import ConsoleRequest
+from connector_gateway.http.console.console_request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
 """The size of the chart in SVG units."""
@@ -42,7 +42,7 @@ class Chart:
     queue: str
     """The SVG path of the number of queued requests."""
 
-    most_waiting: int
+    max_queued: int
     sent: float
     """Units sent in the last minutes."""
 
@@ -64,7 +64,7 @@ async def build_charts(request: ConsoleRequest, uses: Sequence[BudgetUsage]) -> 
 def _draw(use: BudgetUsage, left: float, connection: str) -> Chart:
     used = max(0.0, use.limit - left)
     allowed = max(use.limit * BUCKET_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= BUCKET_SECONDS else use.limit
-    max_waiting = max(slot.waiting for slot in use.history)
+    max_queued = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,
         allowed=f"{use.limit:,.10g} in {_window(without_slack(use.per_seconds))}",
@@ -73,8 +73,8 @@ def _draw(use: BudgetUsage, left: float, connection: str) -> Chart:
         share=round(100 * used / use.limit, 1),
         connection=connection,
         area=_area([min(1.0, slot.sent / allowed) for slot in use.history]),
-        queue=f"M{_points([slot.waiting / max(max_waiting, 1) for slot in use.history])}",
-        most_waiting=max_waiting,
+        queue=f"M{_points([slot.waiting / max(max_queued, 1) for slot in use.history])}",
+        max_queued=max_queued,
         sent=sum(slot.sent for slot in use.history),
     )
 

@@ -6,10 +6,10 @@ from typing import Any
 from starlette.responses import Response
 
 from connector_gateway.http.console.actions import list_actions
-from connector_gateway.http.console.choices import build_form
+from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
+from connector_gateway.http.console.form_builder import build_form
 from connector_gateway.http.console.pages.budgets import MINUTES, build_charts
 from connector_gateway.http.console.pages.runs import build_rows
-from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import InvalidCursor
 from connector_gateway.management.connections import ConnectionRecord, show_connection
 from connector_gateway.management.runs import list_runs
@@ -35,7 +35,7 @@ async def connect(request: ConsoleRequest) -> Response:
     chosen = request.console.connectors.get(request.query.get("connector", ""))
     if chosen is None:
         return request.show(
-            "connect.html", connectors=request.console.connectors.values(), workspace=_workspace(request)
+            "choose_vendor.html", connectors=request.console.connectors.values(), workspace=_workspace(request)
         )
     by_link, by_credentials = [
         await build_form(
@@ -50,7 +50,7 @@ async def connect(request: ConsoleRequest) -> Response:
         if act.creates
     ]
     return request.show(
-        "connect_one.html",
+        "connect_account.html",
         chosen=chosen,
         by_link=by_link if request.management.connecting.has_links(chosen.name) else None,
         by_credentials=by_credentials,
@@ -69,7 +69,9 @@ async def events(request: ConsoleRequest) -> Response:
     events_page, before = await request.console.feed.latest(
         connection.connection_id, limit=EVENTS, before=_before(request)
     )
-    return request.show("events.html", connection=connection, events=events_page, before=before)
+    return request.show(
+        "events.html", connection=connection, events=events_page, before=before, before_event="before" in request.query
+    )
 
 
 def _before(request: ConsoleRequest) -> int | None:

@@ -2,8 +2,13 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.request import ROOT, ConsoleRequest
+from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
 from connector_gateway.http.pages.text import PAGES
+
+UNKNOWN_KEY = (
+    "The text looks like a secret, but is not an API key of this installation. "
+    "Search for an identifier instead, such as key_…."
+)
 
 
 async def find(request: ConsoleRequest) -> Response:
@@ -16,5 +21,5 @@ async def find(request: ConsoleRequest) -> Response:
     if kind in PAGES and rest.isalnum():
         return request.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
-        return request.show("nothing_found.html", status=404)
+        return request.show("not_found.html", status=404, message=UNKNOWN_KEY, suggestion=None)
     return request.redirect(f"{ROOT}/workspaces", search=text)

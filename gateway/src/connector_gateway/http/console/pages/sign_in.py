@@ -7,8 +7,8 @@ from starlette.responses import Response
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.sessions import SESSION_SECONDS, Session
 from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.http.console.console_request import ROOT, SIGN_IN, ConsoleRequest
 from connector_gateway.http.console.cookies import SESSION, VISITOR, delete_cookie, set_cookie
-from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 
 LINK = "link"
@@ -79,7 +79,7 @@ async def sign_out(request: ConsoleRequest) -> Response:
 
 
 def _form(request: ConsoleRequest, problem: GatewayError | None = None) -> Response:
-    return request.show("sign_in.html", problem=problem, wanted=_requested_page(request))
+    return request.show("sign_in.html", problem=problem, next_page=_requested_page(request))
 
 
 async def _operator(request: ConsoleRequest) -> Operator:

@@ -17,7 +17,7 @@ class Bar:
     """The bar of one request: its start, and the positions of its two parts."""
 
     request: UpstreamRequest
-    began_ms: float
+    offset_ms: float
     waited: tuple[float, float]
     """The left edge and the width."""
 
@@ -39,23 +39,25 @@ class Timeline:
 
 def timeline(run: RunRecord) -> Timeline:
     """Return the timeline of *run*."""
-    starts = [_began_ms(run, request) for request in run.upstream]
-    ends = [began + request.wait_ms + request.duration_ms for began, request in zip(starts, run.upstream, strict=True)]
+    starts = [_offset_ms(run, request) for request in run.upstream]
+    ends = [
+        offset + request.wait_ms + request.duration_ms for offset, request in zip(starts, run.upstream, strict=True)
+    ]
     total = max([run.duration_ms or 0.0, *ends, 1.0])
-    return Timeline(total, [_bar(request, began, total) for began, request in zip(starts, run.upstream, strict=True)])
+    return Timeline(total, [_bar(request, offset, total) for offset, request in zip(starts, run.upstream, strict=True)])
 
 
-def _began_ms(run: RunRecord, request: UpstreamRequest) -> float:
+def _offset_ms(run: RunRecord, request: UpstreamRequest) -> float:
     """Return the milliseconds from the start of the run until a request began to wait. Never negative."""
     sent_ms = (request.at - run.started_at).total_seconds() * 1000
     return max(0.0, sent_ms - request.wait_ms)
 
 
-def _bar(request: UpstreamRequest, began_ms: float, total_ms: float) -> Bar:
+def _bar(request: UpstreamRequest, offset_ms: float, total_ms: float) -> Bar:
     scale = WIDTH / total_ms
-    left, width = began_ms * scale, request.wait_ms * scale
+    left, width = offset_ms * scale, request.wait_ms * scale
     sent = max(request.duration_ms * scale, MIN_WIDTH)
-    return Bar(request, began_ms, _clip(left, width), _clip(min(left + width, WIDTH - MIN_WIDTH), sent))
+    return Bar(request, offset_ms, _clip(left, width), _clip(min(left + width, WIDTH - MIN_WIDTH), sent))
 
 
 def _clip(left: float, width: float) -> tuple[float, float]:
