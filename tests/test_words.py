@@ -26,33 +26,14 @@ STORED = frozenset(
 
 OLD = frozenset(
     (
-        "Refusal",
         "_is_always_shown",
-        "_is_beyond",
         "_is_shown_once",
         "_refused",
-        "asked",
-        "beyond",
         "count_fitting",
         "given",
-        "held",
-        "kept",
-        "nobody",
         "refusals",
         "refused",
-        "room",
-        "rooms",
-        "shown",
-        "shown_as_text",
-        "shown_inline",
         "siblings",
-        "sought",
-        "sow",
-        "tell_clock",
-        "tell_coverage",
-        "told",
-        "told_code",
-        "wanted",
     )
 )
 """Names that are still to be replaced. Shorten the list; never add to it."""

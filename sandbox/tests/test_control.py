@@ -8,7 +8,7 @@ import pytest
 from harness.wait import wait_until
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.knob_validation import parse_knobs
 from workspace_sandbox.runner import run_sandbox
 
 

@@ -16,8 +16,8 @@ from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.arguments import InvalidInput
-from workspace_sandbox.kit.data.serialization import Unreadable, dump_state, restore
+from workspace_sandbox.kit.input_validation import InvalidInput
+from workspace_sandbox.kit.state.pickling import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from workspace_sandbox.kit.arguments import InvalidInput
+from workspace_sandbox.kit.input_validation import InvalidInput
 from workspace_sandbox.version import fingerprint
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")

@@ -11,11 +11,19 @@ from aiohttp import web
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.data.state import Member
-from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Fields, Question, read_fields, render_page
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, redirect_to_client
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.boards.errors import INVALID_KEY, MISSING_SCOPES, ApiError
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import PreparedErrorResponse
+from workspace_sandbox.kit.oauth.consent_page import (
+    Checkbox,
+    ConsentAccount,
+    ConsentForm,
+    Decision,
+    Fields,
+    read_fields,
+    render_page,
+)
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token, redirect_to_client
 
 VENDOR = "Trello"
 LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}
@@ -88,13 +96,13 @@ class TrelloOAuth(OAuth):
         if presented == Credentials():
             return Principal()
         if not presented.bearer and presented.key != APP.key:
-            raise Refusal(401, INVALID_KEY)
+            raise ApiError(401, INVALID_KEY)
         # The error reports missing scopes instead of a missing token, as observed in live tests.
         if presented.token is None:
-            raise Refusal(401, MISSING_SCOPES)
+            raise ApiError(401, MISSING_SCOPES)
         token = self.find_valid(presented.token, "access" if presented.bearer else "key")
         if token is None:
-            raise Refusal(401, self.context.knobs["invalid_token"])
+            raise ApiError(401, self.context.knobs["invalid_token"])
         return Principal(token)
 
     def budget_key(self, presented: Credentials) -> str | None:
@@ -181,13 +189,13 @@ class TrelloOAuth(OAuth):
         """Raise an error if the authorisation request is invalid. PKCE is required."""
         _require_key(params.get("client_id", ""))
         if not self.is_allowed_redirect(params.get("redirect_uri", "")):
-            raise Refusal(400, "redirect_uri is not registered for client")
+            raise ApiError(400, "redirect_uri is not registered for client")
         # Required for every client, even with a secret (Trello, "OAuth 2.0 for confidential clients").
         challenged = params.get("code_challenge") and params.get("code_challenge_method") == "S256"
         if params.get("response_type") != "code" or not challenged:
             raise PreparedErrorResponse(redirect_to_client(params, {"error": "invalid_request"}))
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page, on which the user selects a member and scopes."""
         return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
@@ -236,10 +244,10 @@ class TrelloOAuth(OAuth):
     def _consent_page(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
         return self._question(dict(fields), scopes).page(request.path, fields)
 
-    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> Question:
-        accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
-        boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
-        return Question(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
+    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> ConsentForm:
+        accounts = [ConsentAccount(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
+        boxes = [Checkbox(scope, MEANINGS[scope]) for scope in scopes]
+        return ConsentForm(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
         return f"{self.context.random.getrandbits(bits):0{bits // 4}x}"
@@ -247,7 +255,7 @@ class TrelloOAuth(OAuth):
 
 def _require_key(key: str) -> None:
     if key != APP.key:
-        raise Refusal(401, INVALID_KEY)
+        raise ApiError(401, INVALID_KEY)
 
 
 def _requested_scopes(params: Mapping[str, str]) -> Iterable[str]:

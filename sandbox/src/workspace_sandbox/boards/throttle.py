@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workspace_sandbox.boards.wire import Refusal, limit_exceeded
-from workspace_sandbox.kit import throttling
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budgets
+from workspace_sandbox.boards.errors import ApiError, limit_exceeded
+from workspace_sandbox.kit import rate_limits
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budgets
 
-REJECTIONS = throttling.Budget(200, 10.0)
+REJECTIONS = rate_limits.Budget(200, 10.0)
 """The maximum of rejected requests per key.
 
 If a key exceeds it, all its requests are rejected for the rest of the period.
@@ -18,7 +18,7 @@ MEMBER_ROUTES = ("/1/members", "/1/search")
 
 
 @dataclass(frozen=True)
-class Budget(throttling.Budget):
+class NamedBudget(rate_limits.Budget):
     """A documented budget, with its name in headers and its error."""
 
     name: str = ""
@@ -26,9 +26,9 @@ class Budget(throttling.Budget):
     message: str = "Rate limit exceeded"
 
 
-TOKEN = Budget(100, 10.0, name="api-token", error="API_TOKEN_LIMIT_EXCEEDED")
-KEY = Budget(300, 10.0, name="api-key", error="API_KEY_LIMIT_EXCEEDED")
-MEMBER = Budget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message="Exceeded rate limit to /1/member")
+TOKEN = NamedBudget(100, 10.0, name="api-token", error="API_TOKEN_LIMIT_EXCEEDED")
+KEY = NamedBudget(300, 10.0, name="api-key", error="API_KEY_LIMIT_EXCEEDED")
+MEMBER = NamedBudget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message="Exceeded rate limit to /1/member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class BudgetKey:
     requests: int = 1
     member_requests: int = 0
 
-    def charges(self) -> Iterator[tuple[Budget, str, int]]:
+    def charges(self) -> Iterator[tuple[NamedBudget, str, int]]:
         """Return the budgets with their owners and units."""
         # All tokens of a key share its budget: three busy accounts are enough to use it up.
         all_claims = (
@@ -51,7 +51,7 @@ class BudgetKey:
         return ((budget, owner, units) for budget, owner, units in all_claims if owner and units)
 
 
-class Throttle:
+class RateLimiter:
     """The rate limits of an emulator."""
 
     def __init__(self, stage: EmulatorContext) -> None:
@@ -87,7 +87,7 @@ class Throttle:
             }.items()
         }
 
-    def _strike(self, key: str, budget: Budget) -> Refusal:
+    def _strike(self, key: str, budget: NamedBudget) -> ApiError:
         if wait := self._budgets.spend(REJECTIONS, key):
             self._budgets.block(key, wait)
         return limit_exceeded(budget.error, budget.message)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from workspace_sandbox.chat.access import Installations, WorkspaceInstallation
+from workspace_sandbox.chat.access import Installation, SlackOAuth
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.channel import Channel, ChannelType
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.throttle import RateLimits
-from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.throttle import RateLimiter
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
 """The first part of the scopes for each type of conversation."""
@@ -20,9 +20,9 @@ FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im
 class ApiRequest:
     """An authenticated request to a method."""
 
-    home: WorkspaceInstallation
-    oauth: Installations
-    limits: RateLimits
+    home: Installation
+    oauth: SlackOAuth
+    limits: RateLimiter
     knobs: Mapping[str, Any]
     arguments: Arguments
     token: str
@@ -46,7 +46,7 @@ class ApiRequest:
         """Raise an error unless the token has one of these scopes. No scopes mean no restriction."""
         scopes = self.scopes
         if any_of and not any(scope in scopes for scope in any_of):
-            raise SlackError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
+            raise ApiError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
 
     def require_for(self, kind: ChannelType | str, verb: str) -> None:
         """Raise an error unless the token has the *verb* (read, history) scope for conversations of type *kind*."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.kit.clock import underlying_time
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.webhook_sender import HookSender, OutgoingHook
 
 SUBSCRIBED_TYPES = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """The object types that classic subscriptions support."""
@@ -21,7 +21,7 @@ EventIds = Mapping[str, int]
 FIRST_SUBSCRIPTION = 4_210_000
 
 
-class Deliverer:
+class WebhookSender:
     """Sends events to the URL in the app's settings, if there is one."""
 
     def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:

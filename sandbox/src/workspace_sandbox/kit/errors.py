@@ -4,7 +4,7 @@ from typing import Protocol, TypeVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.arguments import (
+from workspace_sandbox.kit.input_validation import (
     Field,
     flag,
     json_object,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit import arguments
+from workspace_sandbox.kit import input_validation
 
 if TYPE_CHECKING:
     from workspace_sandbox.kit.emulator import Emulator
@@ -18,7 +18,7 @@ The message of a ``ValueError`` continues a sentence that begins with the field'
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ActionField:
     """A field of a user action, with its description."""
 
     name: str
@@ -41,25 +41,25 @@ class Field:
         except ValueError as error:
             raise ValueError(f"{self.name} {error}") from error
 
-    def with_description(self, about: str) -> "Field":
+    def with_description(self, about: str) -> "ActionField":
         """Return a copy of the field with another description."""
         return replace(self, about=about)
 
 
-optional = partial(Field, needed=False)
+optional = partial(ActionField, needed=False)
 
 
-def reader_for(reader: arguments.Field) -> Read:
+def reader_for(reader: input_validation.Field) -> Read:
     """Return an emulator-independent reader for values of one kind."""
     return lambda _, value: reader(value)
 
 
-text, flag = reader_for(arguments.text), reader_for(arguments.flag)
+text, flag = reader_for(input_validation.text), reader_for(input_validation.flag)
 
 
 def populated(_: Any, value: Any) -> str:
     """Return *value* if it is a non-empty string."""
-    if not arguments.text(value):
+    if not input_validation.text(value):
         raise ValueError("must be a text that is not empty")
     return str(value)
 
@@ -86,7 +86,7 @@ class UserAction:
 
     handler: Callable[..., dict[str, Any]]
     does: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[ActionField, ...] = ()
     answers: str = ""
 
     def perform(self, emulator: Any, action: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from workspace_sandbox.boards.data.state import (
     format_timestamp,
 )
 from workspace_sandbox.boards.data.store import Store
-from workspace_sandbox.kit.data.random_ids import ReproducibleRandom
+from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 
 FIRST_CREATED_AT = 1_767_600_000.0
 """The creation time of the first board, 2026-01-05 08:00 UTC."""
@@ -83,7 +83,7 @@ class DefaultAccount:
     examples: dict[str, Any] = field(default_factory=dict)
 
 
-class DataBuilder:
+class DefaultDataBuilder:
     """Creates the objects in a store, each a little later than the previous one."""
 
     def __init__(self) -> None:
@@ -166,13 +166,13 @@ class DataBuilder:
 
 def build_default_account() -> DefaultAccount:
     """Create the default data, identical each time."""
-    seeder = DataBuilder()
+    seeder = DefaultDataBuilder()
     allowed_at = seeder.now()
     examples = _main_board(seeder) | _other_boards(seeder)
     return DefaultAccount(seeder.store, seeder.owner, allowed_at, seeder.colleague, examples)
 
 
-def _main_board(seeder: DataBuilder) -> dict[str, Any]:
+def _main_board(seeder: DefaultDataBuilder) -> dict[str, Any]:
     board = seeder.board("Product launch 🚀", "Everything until the **launch**.")
     seeder.labels(board)
     lists = [seeder.store.add_list(seeder.author_for(seeder.owner), board, name) for name, _ in OPEN_LISTS]
@@ -195,7 +195,7 @@ def _main_board(seeder: DataBuilder) -> dict[str, Any]:
     }
 
 
-def _other_boards(seeder: DataBuilder) -> dict[str, Any]:
+def _other_boards(seeder: DefaultDataBuilder) -> dict[str, Any]:
     operations = seeder.board("Operations")
     inbox, _ = (
         seeder.store.add_list(seeder.author_for(seeder.owner), operations, name) for name in ("Inbox", "Running")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from workspace_sandbox.boards.data.custom_field_state import CustomField
+from workspace_sandbox.boards.data.custom_field_objects import CustomField
 from workspace_sandbox.boards.data.state import (
     Action,
     Author,
@@ -20,9 +20,9 @@ from workspace_sandbox.boards.data.state import (
     format_timestamp,
     resolve_position,
 )
-from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.data.random_ids import ReproducibleRandom
-from workspace_sandbox.kit.hooks import ignore_event
+from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
+from workspace_sandbox.kit.webhook_sender import ignore_event
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -120,8 +120,8 @@ class Store:
         return card_list
 
     def resolve_position(self, thing: Card | CardList | Checklist | CheckItem, place: Position) -> float:
-        """Return the number of *place* for *thing* among its siblings."""
-        return resolve_position([other.pos for other in thing.siblings() if other is not thing], place)
+        """Return the number of *place* for *thing* among its neighbours."""
+        return resolve_position([other.pos for other in thing.neighbours() if other is not thing], place)
 
     def update_list(self, author: Author, card_list: CardList, changes: Mapping[str, Any]) -> None:
         """Update the name, state or position of a list. Records an action for each changed value."""
@@ -235,7 +235,7 @@ class Store:
         """Add an item to a checklist with fewer than *most* items. *values* are attributes of ``CheckItem``."""
         # Trello's page on limits describes its numbers as examples that vary, so the caller provides one.
         if len(checklist.items) >= most:
-            raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
+            raise ApiError(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
         pos = resolve_position([other.pos for other in checklist.items.values()], place)
         item = CheckItem(self.new_id(at), checklist, name, pos, **values)
         checklist.items[item.id] = item
@@ -280,13 +280,13 @@ class Store:
         kind: str,
         subject: Board | CardList | Card,
         new: Mapping[str, Any],
-        told: Mapping[str, Any],
+        extra: Mapping[str, Any],
     ) -> Action:
         board = subject.board
         data: dict[str, Any] = {"board": {"id": board.id, "name": board.name, "shortLink": board.short_link}}
         card = subject if isinstance(subject, Card) else None
         card_list = subject if isinstance(subject, CardList) else card and card.card_list
-        if card_list and "listBefore" not in told:
+        if card_list and "listBefore" not in extra:
             data["list"] = _named(card_list)
         if card:
             data["card"] = {
@@ -296,7 +296,7 @@ class Store:
                 "shortLink": card.short_link,
                 **new,
             }
-        return Action(self.new_id(author.at), kind, author, board, card, data | dict(told))
+        return Action(self.new_id(author.at), kind, author, board, card, data | dict(extra))
 
     def _assign_to_board(self, card: Card) -> None:
         """Assign a short number to a card that was moved to another board, and clear its labels and custom fields."""
