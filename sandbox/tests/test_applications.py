@@ -118,7 +118,7 @@ def test_a_user_action_without_a_required_field_is_rejected(
 def test_an_unknown_user_action_is_rejected_with_the_available_names(
     emulators: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match=f"; there are {', '.join(emulators[application].user_actions)}"):
+    with pytest.raises(ValueError, match=f"; allowed: {', '.join(emulators[application].user_actions)}"):
         emulators[application].perform(action)
 
 

@@ -227,10 +227,10 @@ def test_a_saved_snapshot_is_loaded(sandbox: Sandbox, control: httpx.Client) -> 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"name": "another"}, "There is no snapshot 'another'; there are "),
+        ({"name": "another"}, "Unknown snapshot 'another'; existing: "),
         ({"name": "../one"}, "name must be 1 to 64 letters"),
-        ({}, "name is needed."),
-        ({"named": "one"}, "There is no 'named'; did you mean name?"),
+        ({}, "name is required."),
+        ({"named": "one"}, "Unknown field 'named'; did you mean name?"),
     ],
     ids=str,
 )
@@ -255,7 +255,7 @@ def test_snapshots_in_memory_are_limited() -> None:
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
-    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: delete one"):
+    with pytest.raises(InvalidInput, match=r"64 MiB at most; existing: first\. Delete one"):
         snapshots.save("second", {"notes": bytes(6)})
 
 

@@ -39,7 +39,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         names = [name.strip() for name in value.split(",") if name.strip()]
         for name in names:
             if name not in APPLICATIONS:
-                self.fail(f"There is no {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
+                self.fail(f"Unknown emulator {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
         return tuple(name for name in APPLICATIONS if name in names) or self.fail(
             "Name at least one emulator.", param, ctx
         )
@@ -52,7 +52,7 @@ class Names(click.ParamType[tuple[str, ...]]):
     default=8081,
     show_default=True,
     type=PORTS,
-    help="Control port; the emulators take the next ones. 0 takes any that are free.",
+    help="Control port; the emulators use the following ports. 0 selects free ports.",
 )
 @click.option("--public-host", help="Host name in the printed URLs, if it differs from --host.")
 @click.option("--only", type=Names(), help="Run only these emulators, such as notes,chat.")

@@ -92,7 +92,7 @@ def create_control_app(sandbox: ControlTarget, host: str) -> web.Application:
     """Create the web application with the control routes of *sandbox*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
-        return _error_response(404, f"There is nothing at {request.method} {request.path}. {ROUTES_HINT}")
+        return _error_response(404, f"No control route is {request.method} {request.path}. {ROUTES_HINT}")
 
     application = web.Application(
         middlewares=[reject_cross_origin(host, _error_response)], client_max_size=MAX_REQUEST_BYTES
@@ -126,7 +126,7 @@ def _call_route(sandbox: ControlTarget, route: ControlRoute, request: web.Reques
         return route.sandbox_handler(sandbox, body)
     emulator = sandbox.emulators.get(request.match_info["connector"])
     if emulator is None:
-        raise UnknownEmulator(f"There is no emulator of that name; there are {', '.join(sandbox.emulators)}.")
+        raise UnknownEmulator(f"Unknown emulator; running: {', '.join(sandbox.emulators)}.")
     # A request that only reads leaves the initial state intact, so that a later reset is free.
     if request.method != "GET":
         emulator.context.change_count += 1

@@ -14,7 +14,7 @@ ONLY = "sandbox_only"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the setting for the emulators to run."""
-    parser.addini(ONLY, "Applications that the sandbox plays, such as: notes chat. All by default.", "args", [])
+    parser.addini(ONLY, "Emulators to run, such as: notes chat. Default: all.", "args", [])
 
 
 @pytest.fixture(scope="session")

@@ -171,7 +171,7 @@ class RunningSandbox:
 
     def __getitem__(self, name: str) -> Application:
         if name not in self._applications:
-            raise KeyError(f"{name} is not running; there are {', '.join(self._applications)}")
+            raise KeyError(f"{name} is not running; running: {', '.join(self._applications)}")
         return self._applications[name]
 
     @property

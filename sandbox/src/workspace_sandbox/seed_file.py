@@ -31,7 +31,7 @@ class SeedFile:
         for name in self.data:
             if name not in applications:
                 raise self.with_location(
-                    InvalidSeed((name,), f"There is no {name!r}; {suggest(str(name), applications)}")
+                    InvalidSeed((name,), f"Unknown emulator {name!r}; {suggest(str(name), applications)}")
                 )
 
     def with_location(self, fault: InvalidSeed) -> UnreadableSeed:
@@ -46,7 +46,7 @@ class SeedFile:
     def _read(self) -> Mapping[str, Any]:
         data = self._read_yaml() if self._is_yaml else self._read_json()
         if not isinstance(data, dict):
-            raise UnreadableSeed(f"{self._path}:1: A seed is an object of applications.")
+            raise UnreadableSeed(f"{self._path}:1: A seed must be an object with a key per emulator.")
         return data
 
     def _read_json(self) -> Any:
@@ -79,7 +79,7 @@ def _yaml(path: Path) -> Any:
         # PyYAML is not a dependency, because most seeds are JSON or created by a test.
         return import_module("yaml")
     except ImportError:
-        raise UnreadableSeed(f"{path} is YAML, which needs the package PyYAML; JSON needs nothing.") from None
+        raise UnreadableSeed(f"{path} is YAML, which needs the package PyYAML. JSON needs no package.") from None
 
 
 def _loader(yaml: Any) -> Any:

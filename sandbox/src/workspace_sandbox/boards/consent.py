@@ -44,7 +44,7 @@ MEANINGS = {
     "read:board:trello": "Read your boards",
     "write:board:trello": "Create and change cards, comments, lists and boards",
     "read:member:trello": "Read your profile",
-    OFFLINE: "Keep its access while you are away",
+    OFFLINE: "Keep its access while you are offline",
 }
 
 
@@ -280,7 +280,7 @@ def _page(title: str, body: str) -> web.Response:
 
 def _redirect(return_url: str, fragment: str) -> web.StreamResponse:
     if not return_url:
-        return _page("Your answer", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
+        return _page("Your decision", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
     return web.Response(status=302, headers={"Location": f"{return_url.partition('#')[0]}#{fragment}"})
 
 

@@ -38,7 +38,7 @@ from workspace_sandbox.boards.object_fields import ACTION, BOARD, CARD, CHECKLIS
 from workspace_sandbox.boards.request import KINDS, ApiRequest
 from workspace_sandbox.kit.routes import PageRoute, Route, page
 
-LOG_ONLY = "what nothing here does is never in the log, and it has the one format"
+LOG_ONLY = "only changes that this emulator can make are recorded, in one format"
 NONE_THERE = "always empty"
 OWN_FIELDS = "fields that this emulator does not return"
 
@@ -96,7 +96,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
         "GET /boards/{board}/checklists", lambda request: object_json.board_checklists(request.board, request.arguments)
     ),
     on("GET /boards/{board}/members", memberships.read_members),
-    on("PUT /boards/{board}/members", memberships.invite, "whom it invites is a member at once"),
+    on("PUT /boards/{board}/members", memberships.invite, "invited users become members immediately"),
     on("PUT /boards/{board}/members/{member}", memberships.put_member),
     on("DELETE /boards/{board}/members/{member}", memberships.remove_member),
     on("GET /boards/{board}/memberships", memberships.read_memberships),
@@ -147,7 +147,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("DELETE /cards/{card}/attachments/{attachment}", attachments.delete),
     on("GET /cards/{card}/attachments/{attachment}/download/{name}", attachments.download),
     on("GET /cards/{card}/stickers", lambda request: [one.raw() for one in request.card.stickers.values()]),
-    on("POST /cards/{card}/stickers", stickers_and_stars.create, "pictures: any name is taken"),
+    on("POST /cards/{card}/stickers", stickers_and_stars.create, "any image name is accepted"),
     on("GET /cards/{card}/stickers/{sticker}", stickers_and_stars.read),
     on("PUT /cards/{card}/stickers/{sticker}", stickers_and_stars.update),
     on("DELETE /cards/{card}/stickers/{sticker}", stickers_and_stars.delete),
@@ -195,9 +195,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("POST /cards/{card}/idMembers", cards.add_member),
     on("DELETE /cards/{card}/idMembers/{member}", cards.remove_member),
     on("GET /cards/{card}/{field}", lambda request: request.field_response(CARD, request.card)),
-    on(
-        "PUT /cards/{card}/{field}", cards.update_field, "colours of covers and reminders, which are taken and not kept"
-    ),
+    on("PUT /cards/{card}/{field}", cards.update_field, "cover colours and reminders are accepted but not stored"),
     on("POST /checklists", checklists.create),
     on(
         "GET /checklists/{checklist}",
@@ -260,7 +258,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("GET /organizations/{organization}/actions", organizations.read_actions, LOG_ONLY),
     on("GET /organizations/{organization}/boards", organizations.read_boards, "filters"),
     on("GET /organizations/{organization}/members", memberships.read_members),
-    on("PUT /organizations/{organization}/members", memberships.invite, "whom it invites is a member at once"),
+    on("PUT /organizations/{organization}/members", memberships.invite, "invited users become members immediately"),
     on("PUT /organizations/{organization}/members/{member}", memberships.put_member),
     on("DELETE /organizations/{organization}/members/{member}", memberships.remove_member),
     on("GET /organizations/{organization}/memberships", memberships.read_memberships),
@@ -284,7 +282,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("GET /tokens/{token}/member", tokens.read_member),
     on("DELETE /tokens/{token}", tokens.delete),
     on("GET /search", search.search, "some operators; sort"),
-    on("GET /search/members", search.search_members, "who shares nothing with the visitor"),
+    on("GET /search/members", search.search_members, "members without a common board"),
     on("GET /batch", batch.batch),
     page("* /1/authorize", TrelloOAuth.authorize_key),
     page("* /1/OAuthGetRequestToken", TrelloOAuth.request_token, "signatures are not checked"),

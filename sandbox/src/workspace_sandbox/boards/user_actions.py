@@ -62,8 +62,8 @@ NAME = ActionField("name", "its name", populated)
 CHANGES = (
     optional("name", "its name", text),
     optional("desc", "its description", text),
-    optional("due", "an instant, or null", _instant, nullable=True),
-    optional("closed", "archived or not", flag),
+    optional("due", "a timestamp, or null", _instant, nullable=True),
+    optional("closed", "whether it is archived", flag),
 )
 
 USER_ACTIONS: UserActions = {

@@ -58,7 +58,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     _method("apps.uninstall", auth.uninstall, TIER_3),
     _method("auth.revoke", auth.revoke, TIER_3),
     _method("auth.test", auth.test, SPECIAL),
-    _method("bots.info", team.bot_info, TIER_3, scopes=("users:read",), unsupported="the bot of the application alone"),
+    _method("bots.info", team.bot_info, TIER_3, scopes=("users:read",), unsupported="only the bot of the app"),
     _method("chat.delete", messages.delete, TIER_3, **CHAT),
     _method("chat.deleteScheduledMessage", scheduled_messages.delete, TIER_3, **CHAT),
     _method("chat.getPermalink", messages.get_permalink, SPECIAL),
@@ -68,7 +68,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
         "chat.postMessage",
         messages.post_message,
         POSTS_PER_MINUTE,
-        unsupported="blocks are kept, not checked by type; text is not linkified",
+        unsupported="blocks are stored without checks of their type; URLs in texts are not linked",
         **CHAT,
     ),
     _method("chat.scheduleMessage", scheduled_messages.schedule, TIER_3, unsupported="as chat.postMessage", **CHAT),
@@ -101,7 +101,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     _method("files.info", files.info, TIER_4, scopes=("files:read",), unsupported="previews and thumbnails"),
     _method("files.list", files.list_all, TIER_3, scopes=("files:read",), unsupported="previews and thumbnails"),
     _method(
-        "files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="switched off in 2025"
+        "files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="discontinued in 2025"
     ),
     _method("oauth.v2.access", auth.grant, SPECIAL, is_open=True, unsupported="bot tokens only"),
     _method("oauth.v2.exchange", auth.swap, SPECIAL, is_open=True),
@@ -121,13 +121,11 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     ),
     _method("team.info", team.info, TIER_3, scopes=("team:read",)),
     _method("users.conversations", conversations.list_joined, TIER_3, scopes=READ),
-    _method("users.getPresence", users.presence, TIER_3, scopes=("users:read",), unsupported="nobody comes and goes"),
+    _method("users.getPresence", users.presence, TIER_3, scopes=("users:read",), unsupported="presence never changes"),
     _method("users.info", users.info, TIER_4, scopes=("users:read",)),
     _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
-    _method(
-        "users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="fields of one's own"
-    ),
+    _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="custom fields"),
     page("* /oauth/v2/authorize", SlackOAuth.authorize, "user scopes are ignored"),
     page("POST /upload/v1/{ticket}", files.receive_content),
     page("GET /files-pri/{file}/{name}", files.download),

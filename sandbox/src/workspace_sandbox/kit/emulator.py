@@ -139,7 +139,7 @@ class Emulator(LazyState, ABC):
         """Perform a user action. Ignores unknown keys, and raises ``ValueError`` if the action is invalid."""
         user_action = self.user_actions.get(str(action.get("action")))
         if user_action is None:
-            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.user_actions)}")
+            raise ValueError(f"unknown action {action.get('action')!r}; allowed: {', '.join(self.user_actions)}")
         try:
             return user_action.perform(self, action)
         except VendorErrorResponse as error:

@@ -16,8 +16,8 @@ class InvalidInput(ValueError):
 def read(data: Any, readers: Mapping[str, Field], *, required: Iterable[str] = ()) -> dict[str, Any]:
     """Parse the fields of *given* with the readers in *wanted*. Null is treated as a missing field."""
     if not isinstance(data, Mapping):
-        raise InvalidInput("A JSON object is needed.")
-    errors = [f"There is no {name!r}; {suggest(name, readers)}" for name in data if name not in readers]
+        raise InvalidInput("A JSON object is required.")
+    errors = [f"Unknown field {name!r}; {suggest(name, readers)}" for name in data if name not in readers]
     values: dict[str, Any] = {}
     for name, value in data.items():
         if name in readers and value is not None:
@@ -25,7 +25,7 @@ def read(data: Any, readers: Mapping[str, Field], *, required: Iterable[str] = (
                 values[name] = readers[name](value)
             except ValueError as error:
                 errors.append(f"{name} {error}.")
-    errors += [f"{name} is needed." for name in required if data.get(name) is None]
+    errors += [f"{name} is required." for name in required if data.get(name) is None]
     if errors:
         raise InvalidInput(" ".join(errors))
     return values
@@ -35,7 +35,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the name most similar to *name* and all *known* names."""
     names = list(known)
     matches = get_close_matches(str(name), names, 1)
-    return f"{f'did you mean {matches[0]}? ' if matches else ''}There are {', '.join(names)}."
+    return f"{f'did you mean {matches[0]}? ' if matches else ''}allowed: {', '.join(names)}."
 
 
 def one_of(*known: str) -> Field:
@@ -43,7 +43,7 @@ def one_of(*known: str) -> Field:
 
     def word(value: Any) -> str:
         if value not in known:
-            raise ValueError(f"is no {value!r}; {suggest(str(value), known)}".rstrip("."))
+            raise ValueError(f"cannot be {value!r}; {suggest(str(value), known)}".rstrip("."))
         return str(value)
 
     return word
@@ -52,21 +52,21 @@ def one_of(*known: str) -> Field:
 def text(value: Any) -> str:
     """Return *value* if it is a string."""
     if not isinstance(value, str):
-        raise ValueError("must be a text")
+        raise ValueError("must be a string")
     return value
 
 
 def non_negative_int(value: Any) -> int:
     """Return *value* if it is a non-negative integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a whole number from 0 on")
+        raise ValueError("must be a non-negative integer")
     return value
 
 
 def non_negative_number(value: Any) -> float:
     """Return *value* if it is a non-negative number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise ValueError("must be a number from 0 on")
+        raise ValueError("must be a non-negative number")
     return float(value)
 
 

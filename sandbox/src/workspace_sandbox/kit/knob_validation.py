@@ -26,7 +26,7 @@ def parse_knobs(
     errors: list[str] = []
     for name, value in changes.items():
         if name not in defaults:
-            errors.append(f"There is no knob {name!r}; {suggest(name, defaults)}")
+            errors.append(f"Unknown knob {name!r}; {suggest(name, defaults)}")
             continue
         try:
             (readers.get(name) or _reader(name, defaults[name]))(value)
@@ -53,18 +53,18 @@ def or_null(field: Field) -> Field:
 def texts(value: Any) -> list[str]:
     """Return *value* if it is a list of strings."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError("must be a list of texts")
+        raise ValueError("must be a list of strings")
     return value
 
 
 def numbers(value: Any) -> list[float]:
     """Return *value* if it is a list of non-negative numbers."""
     if not isinstance(value, list):
-        raise ValueError("must be a list of numbers from 0 on")
+        raise ValueError("must be a list of non-negative numbers")
     try:
         return [non_negative_number(one) for one in value]
     except ValueError:
-        raise ValueError("must be a list of numbers from 0 on") from None
+        raise ValueError("must be a list of non-negative numbers") from None
 
 
 def _reader(name: str, first: Any) -> Field:

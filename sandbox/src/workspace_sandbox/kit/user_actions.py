@@ -35,7 +35,7 @@ class ActionField:
     def parse(self, emulator: Any, action: Mapping[str, Any]) -> Any:
         """Return the parsed value of the field. Raises ``ValueError`` if it is missing or invalid."""
         if not self.is_present(action):
-            raise ValueError(f"{self.name} is needed")
+            raise ValueError(f"{self.name} is required")
         try:
             return self.read(emulator, action[self.name])
         except ValueError as error:
@@ -60,7 +60,7 @@ text, flag = reader_for(input_validation.text), reader_for(input_validation.flag
 def populated(_: Any, value: Any) -> str:
     """Return *value* if it is a non-empty string."""
     if not input_validation.text(value):
-        raise ValueError("must be a text that is not empty")
+        raise ValueError("must be a non-empty string")
     return str(value)
 
 
@@ -70,7 +70,7 @@ def lookup_in(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
     def find(emulator: Any, value: Any) -> Any:
         match = shelf(emulator).get(value) if isinstance(value, str) else None
         if match is None:
-            raise ValueError(f"is {value!r}, and there is no such object")
+            raise ValueError(f"{value!r} does not exist")
         return match
 
     return find

@@ -112,7 +112,7 @@ class GoogleOAuth(OAuth):
         boxes = [
             Checkbox(scope, MEANINGS.get(scope, scope)) for scope in _requested_scopes(params) if scope != "openid"
         ]
-        wants = ["Know who you are"]
+        wants = ["See your identity"]
         return ConsentForm(vendor="Google", app="Connector Gateway", wants=wants, accounts=accounts, boxes=boxes)
 
     def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:

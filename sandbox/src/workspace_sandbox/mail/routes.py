@@ -73,7 +73,7 @@ METHODS: Sequence[ApiRoute] = (
         body=_M,
         params=IMPORT,
         uploads=True,
-        unsupported="neverMarkSpam and processForCalendar change nothing",
+        unsupported="neverMarkSpam and processForCalendar have no effect",
     ),
     _method(
         "messages.batchModify POST /messages/batchModify BatchModifyMessages 50",
@@ -157,7 +157,7 @@ METHODS: Sequence[ApiRoute] = (
         READ_METADATA,
         body_schema.WATCHED,
         body=body_schema.WATCHING,
-        unsupported="whether the topic is there and may be written to is not asked",
+        unsupported="the topic's existence and permissions are not checked",
     ),
     _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),
     *SETTINGS,

@@ -83,7 +83,7 @@ def _line(value: Any) -> str:
 def _sender(_: Any, value: Any) -> tuple[str, str]:
     sender = parseaddr(_line(value))
     if "@" not in sender[1]:
-        raise ValueError("must be an address")
+        raise ValueError("must be an email address")
     return sender
 
 
@@ -132,11 +132,11 @@ ACTS: UserActions = {
         _receive,
         "Delivers a message to the mailbox.",
         (
-            ActionField("from", "an address, also with a name before it", _sender),
+            ActionField("from", "an email address, optionally with a display name", _sender),
             ActionField("subject", "its subject", reader_for(_line)),
             ActionField("body_html", "its text", text),
-            optional("body_text", "the plain text; otherwise made of the other", text),
-            optional("thread_id", "the thread that it answers", text),
+            optional("body_text", "the plain text; default: derived from body_html", text),
+            optional("thread_id", "the thread to reply in", text),
             optional("labels", "names of labels", reader_for(texts)),
             optional("attachments", "`filename`, `mime_type`, and `content_base64` or `size_bytes` of each", _files),
         ),
@@ -149,7 +149,7 @@ ACTS: UserActions = {
     "pull": UserAction(
         _pull,
         "Pulls the notifications that watches have published.",
-        (optional("topic", "of this topic alone", text),),
+        (optional("topic", "the topic; default: all", text),),
         "`messages`: `data` in base64, `messageId`, `publishTime` of each",
     ),
 }

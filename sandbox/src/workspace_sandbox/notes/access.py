@@ -26,7 +26,7 @@ SCOPE = "read_content insert_content update_content read_user_with_email"
 REQUIRED_PARAMETERS = {"authorization_code": "code", "refresh_token": "refresh_token"}
 """The parameter that each grant type of a token request requires."""
 
-WANTS = ("View the content that you share with it", "Insert and update that content", "See names and addresses")
+WANTS = ("View the content that you share", "Insert and update that content", "See names and addresses")
 
 
 class NotionOAuth(OAuth):

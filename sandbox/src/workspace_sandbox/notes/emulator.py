@@ -89,10 +89,10 @@ class NotesEmulator(Emulator):
         """Replace the webhook subscription. The default URL is the knob ``events_url``."""
         bots = {"internal": self.seeded.internal, "public": self.seeded.public}
         if connection not in bots:
-            raise ValueError(f"there is no connection {connection!r}; there are {', '.join(bots)}")
+            raise ValueError(f"unknown connection {connection!r}; allowed: {', '.join(bots)}")
         url = url or self.context.knobs["events_url"]
         if not str(url).startswith(("http://", "https://")):
-            raise ValueError("a url is needed, in the action or in the knob events_url")
+            raise ValueError("a url is required, in the action or in the knob events_url")
         self.context.knobs["events_url"] = url
         self._subscription = Subscription(self.workspace, bots[connection])
         self.hooks.cancel_all()
@@ -102,7 +102,7 @@ class NotesEmulator(Emulator):
     def verify(self, token: Any) -> dict[str, Any]:
         """Verify the subscription with the token that was sent to its URL."""
         if self._subscription is None:
-            raise ValueError("there is no subscription yet; subscribe first")
+            raise ValueError("no subscription exists; subscribe first")
         self._subscription.verify(token)
         return self._subscription.to_json()
 

@@ -30,7 +30,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
         data_sources.update_source,
         "columns of computed types, relations on both sides, style, other parents",
     ),
-    on("GET /data_sources/{data_source_id}/templates", data_sources.list_templates, "there are none"),
+    on("GET /data_sources/{data_source_id}/templates", data_sources.list_templates, "no templates exist"),
     on("GET /data_sources/{data_source_id}", data_sources.retrieve_source),
     on("POST /data_sources/{data_source_id}/query", data_sources.query_source),
     on("POST /pages", pages.create_page, "templates and file uploads"),
@@ -41,7 +41,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     on(
         "PATCH /pages/{page_id}/markdown",
         pages.update_markdown,
-        "parts that are replaced; what is inserted goes to the end; HTML is read as text",
+        "replacing parts; insertions go to the end; HTML is treated as text",
     ),
     on("POST /pages/{page_id}/move", pages.move_page),
     on("GET /blocks/{block_id}", blocks.retrieve_block),

@@ -103,7 +103,7 @@ def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, for
 def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id: str = "") -> ActionResult:
     workspace = notion.workspace
     if discussion_id and discussion_id not in {comment.discussion_id for comment in workspace.comments.values()}:
-        raise ValueError(f"there is no discussion {discussion_id!r}")
+        raise ValueError(f"discussion {discussion_id!r} does not exist")
     new_comment = page_edits.comment(
         workspace, page, discussion_id or workspace.new_id(), rich_text.text(content), notion.person
     )
@@ -118,7 +118,7 @@ def _property(source: DataSource | None, name: str) -> Property:
     match = source.find(name) if source else None
     if source and match is None:
         names = [prop.name for prop in source.properties.values()]
-        raise ValueError(f"there is no property {name!r}; there are {names}")
+        raise ValueError(f"unknown property {name!r}; allowed: {names}")
     return match or Property("title", "title", "title")
 
 
@@ -135,12 +135,12 @@ def number_config(kind: str) -> dict[str, str]:
 def _source(notion: "NotesEmulator", value: Any) -> DataSource:
     database = notion.workspace.databases.get(str(value))
     if database is None:
-        raise ValueError(f"is {value!r}, and there is no such database")
+        raise ValueError(f"{value!r} does not exist")
     return notion.workspace.sources[database.source_ids[0]]
 
 
 def _page(notion: "NotesEmulator", value: Any) -> Page:
-    return require(notion.workspace.pages.get(str(value)), ValueError(f"is {value!r}, and there is no such page"))
+    return require(notion.workspace.pages.get(str(value)), ValueError(f"{value!r} does not exist"))
 
 
 def _options(_: Any, value: Any) -> list[str]:
@@ -166,7 +166,7 @@ ACTS: UserActions = {
     "comment": UserAction(
         _comment,
         "Comments on a page.",
-        (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
+        (PAGE, TEXT, optional("discussion_id", "the discussion; default: a new one")),
         "`comment_id`, `discussion_id`",
     ),
     "trash_page": UserAction(partial(_trash, into=True), "Moves a page to the trash.", (PAGE,), "`page_id`"),
@@ -186,14 +186,14 @@ ACTS: UserActions = {
     "rename_option": UserAction(
         _rename_option,
         "Renames an option; pages that have it do not count as edited.",
-        (DATABASE, PROPERTY, ActionField("option", "its name or id", PROPERTY.read), NAME),
+        (DATABASE, PROPERTY, ActionField("option", "the option, by name or id", PROPERTY.read), NAME),
         "`option_id`",
     ),
     "subscribe": UserAction(
         lambda notion, **options: notion.subscribe(**options),
         "Sets up webhooks, and sends the verification token to the URL, once and unsigned.",
         (
-            optional("url", "the address; otherwise that of the knob events_url"),
+            optional("url", "the URL; default: the knob events_url"),
             optional("connection", "`internal` or `public`"),
         ),
         SETTINGS,
@@ -201,7 +201,7 @@ ACTS: UserActions = {
     "verify_webhook": UserAction(
         lambda notion, token: notion.verify(token),
         "Confirms the token; events are then sent, signed with it.",
-        (ActionField("verification_token", "what was sent to the address"),),
+        (ActionField("verification_token", "the token that was sent to the URL"),),
         SETTINGS,
     ),
     "deliveries": DELIVERIES,

@@ -60,7 +60,7 @@ REASONS = {
     "redirect_uri": ("invalid_grant", "The authorization code was issued to another client or redirect_uri."),
     "code_verifier": ("invalid_grant", "The code_verifier does not match the code_challenge."),
     "refresh_token": ("invalid_grant", "The refresh token is invalid, expired or was used before."),
-    "scope": ("invalid_scope", "More scopes were asked for than were granted."),
+    "scope": ("invalid_scope", "More scopes were requested than granted."),
 }
 
 

@@ -56,7 +56,7 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     writes("PATCH /{base}/{table}", records.update_records),
     writes("PUT /{base}/{table}", records.update_records),
     writes("DELETE /{base}/{table}", records.delete_records),
-    reads("GET /{base}/{table}/{record}", records.get_record, "as the list"),
+    reads("GET /{base}/{table}/{record}", records.get_record, "as for the list of records"),
     writes("PATCH /{base}/{table}/{record}", records.update_record),
     writes("PUT /{base}/{table}/{record}", records.update_record),
     writes("DELETE /{base}/{table}/{record}", records.delete_record),
@@ -65,9 +65,9 @@ ROUTES: Sequence[ApiRoute | PageRoute] = (
     comment("PATCH /{comment}", comments.update_comment),
     comment("DELETE /{comment}", comments.delete_comment),
     writes("POST /{base}/{record}/{field}/uploadAttachment", attachments.upload_attachment, host="content"),
-    page("GET /oauth2/v1/authorize", AirtableOAuth.authorize, "workspaces are not chosen whole"),
+    page("GET /oauth2/v1/authorize", AirtableOAuth.authorize, "complete workspaces cannot be selected"),
     page("POST /oauth2/v1/authorize", AirtableOAuth.authorize),
     page("POST /oauth2/v1/token", AirtableOAuth.token),
-    page(f"GET {attachments.PATH}", attachments.serve, "thumbnails are the whole picture", host="content"),
+    page(f"GET {attachments.PATH}", attachments.serve, "thumbnails are the complete image", host="content"),
 )
 """All routes. Views, interfaces, sync and enterprise routes have the response of an unknown URL."""

@@ -32,7 +32,7 @@ def _board(seed: DefaultAccount, author: Author, entry: SeedValue) -> dict[str, 
 def _color(entry: SeedValue) -> str | None:
     color = entry.value.get("color")
     if color is not None and color not in SHADES:
-        raise entry.error(f"There is no color {color!r}; {suggest(str(color), SHADES)}")
+        raise entry.error(f"Unknown color {color!r}; {suggest(str(color), SHADES)}")
     return str(color) if color is not None else None
 
 

@@ -37,7 +37,7 @@ button[value=allow] {{ background: #1b5fb3; border-color: #1b5fb3; color: #fff; 
 </style></head>
 <body><main><p>{vendor}</p><h1>{title}</h1>
 {body}
-<p><small>A page of the sandbox: it stands in for {vendor}, and nothing real is connected.</small></p>
+<p><small>The sandbox emulates {vendor}. No real account is connected.</small></p>
 </main></body></html>
 """
 
@@ -88,13 +88,13 @@ class ConsentForm:
         # A POST form, so that a browser that prefetches pages never grants access.
         body = (
             f'<form method="post" action="{escape(path)}">{_hidden_inputs(fields)}'
-            + (f"<p>It wants to:</p><ul>{wants}</ul>" if wants else "")
+            + (f"<p>It will be able to:</p><ul>{wants}</ul>" if wants else "")
             + (f"<fieldset><legend>Allow it to</legend>{_boxes(self.boxes)}</fieldset>" if self.boxes else "")
             + f"<fieldset><legend>Account</legend>{self._accounts(chosen)}</fieldset>{self._mark()}"
             + '<button name="decision" value="allow">Allow</button>'
             + '<button name="decision" value="deny">Cancel</button></form>'
         )
-        return render_page(self.vendor, f"{self.app} asks for access to your account", body)
+        return render_page(self.vendor, f"{self.app} requests access to your account", body)
 
     def _accounts(self, chosen: str) -> str:
         account_ids = [account.id for account in self.accounts]
@@ -148,7 +148,7 @@ def _is_decision(name: str) -> bool:
 
 def _account(account: ConsentAccount, *, checked: bool) -> str:
     boxes = _boxes(account.boxes, _box_name(account.id))
-    inner = f"<fieldset><legend>Share with it</legend>{boxes}</fieldset>" if boxes else ""
+    inner = f"<fieldset><legend>Share</legend>{boxes}</fieldset>" if boxes else ""
     identifier, mark = escape(account.id), " checked" * checked
     return (
         f'<div class="account"><input type="radio" name="account" id="account-{identifier}" value="{identifier}"{mark}>'

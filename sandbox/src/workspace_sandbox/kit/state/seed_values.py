@@ -32,18 +32,18 @@ class SeedValue:
     def check_object(self, *known: str, required: str = "") -> "SeedValue":
         """Return the value if it is an object with no fields other than *known*, and with the field *needs*."""
         if not isinstance(self.value, Mapping):
-            raise self.error("An object is needed here.")
+            raise self.error("An object is required here.")
         for name in self.value:
             if name not in known:
-                raise InvalidSeed((*self.path, name), f"There is no {name!r}; {suggest(str(name), known)}")
+                raise InvalidSeed((*self.path, name), f"Unknown field {name!r}; {suggest(str(name), known)}")
         if required and required not in self.value:
-            raise self.error(f"{required} is needed here.")
+            raise self.error(f"{required} is required here.")
         return self
 
     def items(self) -> Iterator[tuple[str, "SeedValue"]]:
         """Return the fields of an object with arbitrary names."""
         if not isinstance(self.value, Mapping):
-            raise self.error("An object is needed here.")
+            raise self.error("An object is required here.")
         return ((str(name), SeedValue(value, (*self.path, name))) for name, value in self.value.items())
 
     def list_items(self, name: str) -> list["SeedValue"]:
@@ -60,7 +60,7 @@ class SeedValue:
     def as_text(self) -> str:
         """Return the value if it is a string."""
         if not isinstance(self.value, str):
-            raise self.error("A text is needed here.")
+            raise self.error("A string is required here.")
         return self.value
 
     def flag(self, name: str) -> bool:

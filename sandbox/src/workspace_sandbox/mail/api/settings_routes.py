@@ -11,7 +11,7 @@ from workspace_sandbox.mail.request import ApiRoute, define_method, gmail_scopes
 READ = gmail_scopes("modify", "readonly", "settings.basic")
 # The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
-KEPT = "is kept and shown, and changes nothing else"
+KEPT = "stored and returned, without any other effect"
 
 
 def _settings_methods() -> Iterator[ApiRoute]:
@@ -74,7 +74,7 @@ SETTINGS: Sequence[ApiRoute] = (
         SHARING,
         _A,
         body=_A,
-        unsupported="nobody is asked to agree",
+        unsupported="no confirmation is requested",
     ),
     define_method(
         f"settings.forwardingAddresses.get GET {_ADDRESS}/{{forwardingEmail}} GetForwardingAddress 1",
@@ -93,7 +93,7 @@ SETTINGS: Sequence[ApiRoute] = (
         settings.list_send_as,
         READ,
         body_schema.SEND_AS_LIST,
-        unsupported="only the own address, without aliases",
+        unsupported="only the mailbox's own address, without aliases",
     ),
     define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
     *(
@@ -103,7 +103,7 @@ SETTINGS: Sequence[ApiRoute] = (
             _EITHER,
             _S,
             body=_S,
-            unsupported="a signature is kept and not put below messages",
+            unsupported="signatures are stored but not added to messages",
         )
         for name, verb, rpc in (
             ("settings.sendAs.update", "PUT", "UpdateSendAs"),

@@ -30,7 +30,7 @@ def _database(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) ->
     title, properties = seed.text("title"), SeedValue(seed.value.get("properties", {}), (*seed.path, "properties"))
     columns = [_property(builder, name, kind) for name, kind in properties.items()]
     if [prop.type for prop in columns].count("title") > 1:
-        raise properties.error("A database has one title.")
+        raise properties.error("A database needs exactly one title property.")
     if not any(prop.type == "title" for prop in columns):
         columns.insert(0, builder.property("title", "Name"))
     source = builder.table(title, notion.context.now(), columns)
@@ -45,7 +45,7 @@ def _property(builder: DataBuilder, name: str, seed: SeedValue) -> Property:
         kind = next(iter(kind))
         options = [item.as_text() for item in seed.list_items(kind)]
     if kind not in {"title", *user_actions.ADDED} or (options and kind not in OPTION_TYPES):
-        raise seed.error(f"No such type of property; there are title, {', '.join(user_actions.ADDED)}.")
+        raise seed.error(f"Unknown property type; allowed: title, {', '.join(user_actions.ADDED)}.")
     new_options = builder.options(*((item, "default") for item in options))
     return builder.property(kind, name, config=user_actions.number_config(kind), options=new_options)
 

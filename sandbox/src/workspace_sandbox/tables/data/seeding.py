@@ -54,7 +54,7 @@ def _table(workspace: Workspace, base: Base, seed_value: SeedValue) -> dict[str,
     columns = SeedValue(seed_value.value.get("fields", {"Name": "singleLineText"}), (*seed_value.path, "fields"))
     fields = [_field(workspace, name, kind) for name, kind in columns.items()]
     if not fields:
-        raise columns.error("A table has a field at least.")
+        raise columns.error("A table needs at least one field.")
     table = Table(
         workspace.new_id("tbl"), seed_value.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")]
     )
@@ -72,7 +72,7 @@ def _field(workspace: Workspace, name: str, seed_value: SeedValue) -> Field:
         options = choices(workspace.new_id, [item.as_text() for item in seed_value.list_items(kind)])
     elif kind not in OPTIONS:
         raise seed_value.error(
-            f"No such type of field; there are {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
+            f"Unknown field type; allowed: {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
         )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
 
