@@ -117,13 +117,13 @@ def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, opt
         raise file.with_location(error) from error
 
 
-async def _serve(running: Sandbox, *, until_eof: bool) -> None:
+async def _serve(server: Sandbox, *, until_eof: bool) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopped.set)
     try:
-        await running.start()
+        await server.start()
     except OSError as error:
         raise click.ClickException(
             f"The sandbox cannot listen: {error.strerror or error}. Choose other ports."
@@ -132,10 +132,10 @@ async def _serve(running: Sandbox, *, until_eof: bool) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_FROM)
-    click.echo(json.dumps({"sandbox_url": running.address} | running.describe(), ensure_ascii=False))
-    preparing = asyncio.create_task(_prepare(running))
+    click.echo(json.dumps({"sandbox_url": server.address} | server.describe(), ensure_ascii=False))
+    preparing = asyncio.create_task(_prepare(server))
     if until_eof:
-        running.released = lambda: click.echo(json.dumps({"released": True}))
+        server.released = lambda: click.echo(json.dumps({"released": True}))
         try:
             loop.add_reader(sys.stdin, stopped.set)
         except PermissionError:
@@ -143,10 +143,10 @@ async def _serve(running: Sandbox, *, until_eof: bool) -> None:
             stopped.set()
     await stopped.wait()
     preparing.cancel()
-    await running.stop()
+    await server.stop()
 
 
-async def _prepare(running: Sandbox) -> None:
+async def _prepare(server: Sandbox) -> None:
     # The process that started the sandbox is waiting for its first responses, so the preparation is delayed.
     await asyncio.sleep(PREPARE_AFTER_SECONDS)
-    await running.prepare()
+    await server.prepare()

@@ -227,7 +227,7 @@ def get_clock(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     now = sandbox.clock.now()
     return {
         "now": now,
-        "at": _format_timestamp(now),
+        "at": to_datetime(now).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "frozen": sandbox.clock.frozen,
         "steered": sandbox.clock.is_adjusted,
     }
@@ -271,11 +271,6 @@ def forget(sandbox: ControlTarget, options: Mapping[str, Any]) -> dict[str, Any]
 
 
 NAMED: Mapping[str, Field] = {"name": parse_snapshot_name}
-
-
-def _format_timestamp(seconds: float) -> str:
-    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
 
 LATEST = 253_370_764_800.0
 """The start of the year 9999, near the end of the range of Python's dates."""

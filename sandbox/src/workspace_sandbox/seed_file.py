@@ -8,7 +8,7 @@ from typing import Any
 
 from workspace_sandbox.kit.input_validation import suggest
 from workspace_sandbox.kit.state.seed_values import InvalidSeed
-from workspace_sandbox.kit.state.seed_values import Path as Way
+from workspace_sandbox.kit.state.seed_values import Path as SeedPath
 
 BLANK = " \t\r\n"
 DECODER = json.JSONDecoder()
@@ -34,10 +34,10 @@ class SeedFile:
                     InvalidSeed((name,), f"Unknown emulator {name!r}; {suggest(str(name), applications)}")
                 )
 
-    def with_location(self, fault: InvalidSeed) -> UnreadableSeed:
-        """Return *fault* as an error with the file and the line that it is about."""
-        way = ".".join(str(step) for step in fault.path)
-        return UnreadableSeed(f"{self._path}:{self._line(fault.path)}: {way}: {fault}")
+    def with_location(self, error: InvalidSeed) -> UnreadableSeed:
+        """Return *error* as an error with the file and the line of its value."""
+        seed_path = ".".join(str(step) for step in error.path)
+        return UnreadableSeed(f"{self._path}:{self._line(error.path)}: {seed_path}: {error}")
 
     @property
     def _is_yaml(self) -> bool:
@@ -66,12 +66,12 @@ class SeedFile:
             line = mark.line + 1 if mark else 1
             raise UnreadableSeed(f"{self._path}:{line}: {getattr(error, 'problem', None) or error}.") from error
 
-    def _line(self, way: Way) -> int:
+    def _line(self, seed_path: SeedPath) -> int:
         if self._is_yaml:
             # Composed only after an error, because line numbers are needed for nothing else.
             yaml = _yaml(self._path)
-            return _line_in_yaml(yaml.compose(self._text, Loader=yaml.SafeLoader), way)
-        return self._text.count("\n", 0, _offset_in_json(self._text, 0, way)) + 1
+            return _line_in_yaml(yaml.compose(self._text, Loader=yaml.SafeLoader), seed_path)
+        return self._text.count("\n", 0, _offset_in_json(self._text, 0, seed_path)) + 1
 
 
 def _yaml(path: Path) -> Any:
@@ -92,23 +92,23 @@ def _loader(yaml: Any) -> Any:
     return type("SeedLoader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
 
 
-def _line_in_yaml(node: Any, way: Way) -> int:
+def _line_in_yaml(node: Any, seed_path: SeedPath) -> int:
     line: int = node.start_mark.line + 1
-    if not way:
+    if not seed_path:
         return line
-    if isinstance(way[0], int) and node.id == "sequence":
-        return _line_in_yaml(node.value[way[0]], way[1:])
+    if isinstance(seed_path[0], int) and node.id == "sequence":
+        return _line_in_yaml(node.value[seed_path[0]], seed_path[1:])
     pairs = node.value if node.id == "mapping" else ()
-    pair = next(((key, value) for key, value in pairs if key.value == str(way[0])), None)
+    pair = next(((key, value) for key, value in pairs if key.value == str(seed_path[0])), None)
     if pair is None:
         return line
-    return _line_in_yaml(pair[1], way[1:]) if way[1:] else int(pair[0].start_mark.line) + 1
+    return _line_in_yaml(pair[1], seed_path[1:]) if seed_path[1:] else int(pair[0].start_mark.line) + 1
 
 
-def _offset_in_json(text: str, at: int, way: Way) -> int:
-    """Return the offset of the value at the path *way* in the valid JSON *text*, or of its last existing parent."""
+def _offset_in_json(text: str, at: int, seed_path: SeedPath) -> int:
+    """Return the offset of the value at *seed_path* in the JSON *text*, or of its last existing parent."""
     at = _skip_blank(text, at)
-    if not way or text[at] not in "{[":
+    if not seed_path or text[at] not in "{[":
         return at
     members, position = text[at] == "{", _skip_blank(text, at + 1)
     index = 0
@@ -118,8 +118,8 @@ def _offset_in_json(text: str, at: int, way: Way) -> int:
         if members:
             name, position = DECODER.raw_decode(text, position)
             position = _skip_blank(text, _skip_blank(text, position) + 1)
-        if name == way[0]:
-            return _offset_in_json(text, position, way[1:]) if way[1:] else start
+        if name == seed_path[0]:
+            return _offset_in_json(text, position, seed_path[1:]) if seed_path[1:] else start
         _, position = DECODER.raw_decode(text, position)
         position = _skip_blank(text, position)
         position = _skip_blank(text, position + 1) if text[position] == "," else position

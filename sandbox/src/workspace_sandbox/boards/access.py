@@ -48,7 +48,7 @@ class Principal:
         return self.token.grant.account if self.token else None
 
     def author(self, at: float) -> Author:
-        """Return the principal as the author of a change *at* a time."""
+        """Return the principal as the author of a change *at* that time."""
         if self.member is None:
             raise ApiError(401, MISSING_SCOPES)
         return Author(self.member, APP.id, at)

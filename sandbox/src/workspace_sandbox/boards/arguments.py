@@ -179,7 +179,7 @@ class Arguments:
         return number
 
     def number(self, name: str, default: int, maximum: int = MAX_LIMIT) -> int:
-        """Return an integer from 0 to *most*."""
+        """Return an integer from 0 to *maximum*."""
         value = self._raw.get(name, default)
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)) or int(value) > maximum:
             raise self.error(name)

@@ -71,8 +71,8 @@ class TrelloOAuth(OAuth):
     revoked_by_refresh = frozenset({"refresh"})
     clients: ClassVar = {APP.key: APP.secret}
 
-    def __init__(self, stage: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
-        super().__init__(stage, {member.username: member for member in members})
+    def __init__(self, context: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
+        super().__init__(context, {member.username: member for member in members})
         self._requests: dict[str, RequestToken] = {}
         grant = Grant(APP.key, members[0], ("read", "write"))
         self.default_token = self.register(TOKEN, "key", grant, id="66aa00112233445566778899")
@@ -125,13 +125,13 @@ class TrelloOAuth(OAuth):
         return_url = str(params.raw("return_url") or "")
         if return_url and not self.is_allowed_redirect(return_url):
             return web.Response(status=400, text=FOREIGN)
-        decided = self.read_decision(fields)
-        if decided is None:
+        decision = self.read_decision(fields)
+        if decision is None:
             return self._consent_page(request, fields, scopes)
-        granted = tuple(filter(decided.grants, scopes))
-        if not decided.allowed or not granted:
+        granted = tuple(filter(decision.grants, scopes))
+        if not decision.allowed or not granted:
             return _redirect(return_url, f"error={quote('Token request rejected')}")
-        token = self.issue_key(Grant(APP.key, self.selected_account(decided.account), granted), lifetime)
+        token = self.issue_key(Grant(APP.key, self.selected_account(decision.account), granted), lifetime)
         if params.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way to pass a token that Trello's page "Authorization" documents.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
@@ -158,13 +158,13 @@ class TrelloOAuth(OAuth):
         if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
         scopes, pending.lifetime = _parse_scopes(params), _parse_lifetime(params)
-        decided = self.read_decision(fields)
-        if decided is None:
+        decision = self.read_decision(fields)
+        if decision is None:
             return self._consent_page(request, fields, scopes)
-        if not decided.allowed:
+        if not decision.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
-        pending.grant = Grant(APP.key, self.selected_account(decided.account), tuple(filter(decided.grants, scopes)))
+        pending.grant = Grant(APP.key, self.selected_account(decision.account), tuple(filter(decision.grants, scopes)))
         pending.verifier = self._hex(64)
         if pending.callback == "oob":
             return _page("Authorized", f"<pre>{pending.verifier}</pre>")
@@ -199,11 +199,11 @@ class TrelloOAuth(OAuth):
         """Return the consent page, on which the user selects a member and scopes."""
         return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
         """Return the grant of the selected scopes, or None if there are none."""
-        names = [name for name in _requested_scopes(params) if decided.grants(name)]
+        names = [name for name in _requested_scopes(params) if decision.grants(name)]
         scopes = tuple(name for name in names if name in OAUTH2_SCOPES)
-        member = self.selected_account(decided.account)
+        member = self.selected_account(decision.account)
         return Grant(APP.key, member, scopes, offline=OFFLINE in names) if scopes else None
 
     async def form(self, request: web.Request) -> Mapping[str, str]:

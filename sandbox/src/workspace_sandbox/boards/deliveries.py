@@ -58,8 +58,8 @@ class Webhook:
 class WebhookSender:
     """Sends actions to webhooks."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._context = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
 
     def deliver(self, webhooks: dict[str, Webhook], action: Action) -> None:
@@ -83,7 +83,7 @@ class WebhookSender:
         digest = hmac.new(secret, raw + webhook.url.encode(), hashlib.sha1).digest()
         headers = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
 
-        def tried(delivery: HookAttempt) -> bool:
+        def on_attempt(delivery: HookAttempt) -> bool:
             if delivery.status == GONE:
                 webhooks.pop(webhook.id, None)
             self._count(webhook, delivery)
@@ -96,7 +96,7 @@ class WebhookSender:
             write=lambda *_: (raw, headers),
             retry_delays=self._context.knobs["webhook_retry_seconds"],
             ack_seconds=self._context.knobs["webhook_ack_seconds"],
-            on_attempt=tried,
+            on_attempt=on_attempt,
         )
 
     def _count(self, webhook: Webhook, delivery: HookAttempt) -> None:

@@ -13,8 +13,7 @@ from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
-from workspace_sandbox.boards.data.state import Action as Happened
-from workspace_sandbox.boards.data.state import Author
+from workspace_sandbox.boards.data.state import Action, Author
 from workspace_sandbox.boards.deliveries import WebhookSender
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
@@ -100,16 +99,16 @@ class BoardsEmulator(Emulator):
         """Return the response to an API request."""
         arguments = await read_arguments(request)
         presented = read_credentials(request.headers.get("Authorization", ""), arguments)
-        request[SPENDER] = spender = self._budget_key(presented, request.path, arguments)
-        self.throttle.charge(spender)
+        request[SPENDER] = budget_key = self._budget_key(presented, request.path, arguments)
+        self.throttle.charge(budget_key)
         await self.context.wait_if_delayed()
         result = self._perform(route, request.match_info, presented, arguments)
         # Only the creation of a webhook sends a request of its own first.
         result = await result if isinstance(result, Coroutine) else result
         return errors.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
 
-    def _emit(self, happened: Happened) -> None:
-        self._deliverer.deliver(self.store.webhooks, happened)
+    def _emit(self, action: Action) -> None:
+        self._deliverer.deliver(self.store.webhooks, action)
 
     def _budget_key(self, presented: Credentials, path: str, arguments: Arguments) -> BudgetKey:
         """Return the budgets that a request uses. Each part of a batch counts as a request."""
@@ -124,8 +123,8 @@ class BoardsEmulator(Emulator):
         """
         now = self.context.clock.now()
         route.check(path)
-        visitor = self.oauth.authenticate(presented)
-        route.admit(visitor)
+        principal = self.oauth.authenticate(presented)
+        route.admit(principal)
 
         def get(url: str) -> Any:
             match, part = part_of_batch(url), url.partition("?")
@@ -135,6 +134,6 @@ class BoardsEmulator(Emulator):
         base = self.context.addresses.get("base", "https://api.trello.com")
         return route.handler(
             ApiRequest(
-                self.store, self.oauth, self.context.knobs, visitor, path, arguments, now, self._deliverer, get, base
+                self.store, self.oauth, self.context.knobs, principal, path, arguments, now, self._deliverer, get, base
             )
         )

@@ -9,7 +9,7 @@ Fields = Mapping[str, Callable[[Any], Any]]
 
 
 def select_fields(fields: Fields, thing: Any, field_names: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return the *wanted* fields of *thing*, or all of them. The ID is always included."""
+    """Return the fields *field_names* of *thing*, or all. The ID is always included."""
     names = fields if field_names is None else (name for name in field_names if name in fields)
     return {"id": thing.id, **{name: fields[name](thing) for name in names}}
 
@@ -59,14 +59,14 @@ def _prefs(_: Board) -> dict[str, Any]:
 
 
 def membership(group: Board | Organization, member: Member) -> dict[str, Any]:
-    """Return the membership of *member* in *place*."""
+    """Return the membership of *member* in *group*."""
     identifier = f"{group.id[:8]}{member.id[8:]}"
     raw = {"id": identifier, "idMember": member.id, "memberType": group.role(member)}
     return raw | {"unconfirmed": False, "deactivated": False}
 
 
 def memberships(group: Board | Organization) -> list[dict[str, Any]]:
-    """Return all memberships in *place*."""
+    """Return all memberships in *group*."""
     return [membership(group, member) for member in group.members.values()]
 
 

@@ -60,11 +60,11 @@ class ApiRoute(Route[Callable[[ApiRequest], Any]]):
             if not linked and not IDENTIFIER.fullmatch(identifier):
                 raise ApiError(400, INVALID_ID)
 
-    def admit(self, visitor: Principal) -> None:
+    def admit(self, principal: Principal) -> None:
         """Raise an error if the user is not allowed to use this method."""
         needed = "read" if self.method == "GET" else "write"
-        anonymous_read = visitor.token is None and needed == "read"
-        if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
+        anonymous_read = principal.token is None and needed == "read"
+        if not anonymous_read and (principal.token is None or needed not in principal.token.scopes):
             raise ApiError(401, MISSING_SCOPES)
 
 

@@ -43,40 +43,40 @@ class BudgetKey:
     def charges(self) -> Iterator[tuple[NamedBudget, str, int]]:
         """Return the budgets with their owners and units."""
         # All tokens of a key share its budget: three busy accounts are enough to use it up.
-        all_claims = (
+        all_charges = (
             (TOKEN, self.token, self.requests),
             (KEY, self.key, self.requests),
             (MEMBER, self.token, self.member_requests),
         )
-        return ((budget, owner, units) for budget, owner, units in all_claims if owner and units)
+        return ((budget, owner, units) for budget, owner, units in all_charges if owner and units)
 
 
 class RateLimiter:
     """The rate limits of an emulator."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._budgets = Budgets(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self._budgets = Budgets(context)
 
-    def charge(self, spender: BudgetKey) -> None:
+    def charge(self, budget_key: BudgetKey) -> None:
         """Use units of every budget, or raise an error without using any."""
         if not self._budgets.is_enabled:
             return
-        key, claims = spender.key or "", list(spender.charges())
+        key, charges = budget_key.key or "", list(budget_key.charges())
         # More than 200 rejected requests of a key within ten seconds block the key, also for other members. Trello
         # documents this on its page "Rate limits", and a client that retries without waiting must be affected by it.
         if self._budgets.block_seconds(key):
             raise limit_exceeded(KEY.error, KEY.message)
-        for budget, owner, units in claims:
+        for budget, owner, units in charges:
             if self._budgets.remaining(budget, owner) < units:
                 raise self._strike(key, budget)
-        for budget, owner, units in claims:
+        for budget, owner, units in charges:
             self._budgets.spend(budget, owner, units)
 
-    def headers(self, spender: BudgetKey) -> dict[str, str]:
+    def headers(self, budget_key: BudgetKey) -> dict[str, str]:
         """Return the vendor's headers with the budgets."""
-        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.charges()}
+        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in budget_key.charges()}
         # Trello documents no ``Retry-After``, so clients must work without it.
-        budgets = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
+        budgets = (TOKEN, KEY, MEMBER) if budget_key.member_requests else (TOKEN, KEY)
         return {
             f"x-rate-limit-{budget.name}-{name}": str(int(value))
             for budget in budgets

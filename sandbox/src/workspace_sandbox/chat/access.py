@@ -89,18 +89,21 @@ class SlackOAuth(OAuth):
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
     account_hint_param = "team"
 
-    def install(self, home: Installation, value: str) -> None:
+    def install(self, installation: Installation, value: str) -> None:
         """Install the app in a workspace by default, with the token *value*."""
-        home.default_grant = Grant(CLIENT_ID, home)
-        home.grants.append(home.default_grant)
-        self.register(value, "access", home.default_grant)
+        installation.default_grant = Grant(CLIENT_ID, installation)
+        installation.grants.append(installation.default_grant)
+        self.register(value, "access", installation.default_grant)
 
-    def scopes(self, home: Installation) -> list[str]:
+    def scopes(self, installation: Installation) -> list[str]:
         """Return the scopes of the installation, in the order in which they were granted."""
-        good = (grant for grant in home.grants if not grant.is_revoked)
+        active = (grant for grant in installation.grants if not grant.is_revoked)
         seeded = self.context.knobs["scopes"].split(",")
         scopes = (
-            scope for grant in good for scope in (seeded if grant is home.default_grant else grant.scopes) if scope
+            scope
+            for grant in active
+            for scope in (seeded if grant is installation.default_grant else grant.scopes)
+            if scope
         )
         return list(dict.fromkeys(scopes))
 
@@ -108,8 +111,8 @@ class SlackOAuth(OAuth):
         """Return the installation of a valid or revoked token or code, or the first one if there is none."""
         matches = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
         token = next(matches, None)
-        home: Installation = token.grant.account if token else self.selected_account("")
-        return home
+        installation: Installation = token.grant.account if token else self.selected_account("")
+        return installation
 
     def authenticate(self, value: str) -> Token:
         """Return the valid token *value*. Raises an error if there is none."""
@@ -127,11 +130,11 @@ class SlackOAuth(OAuth):
             raise ApiError("token_expired")
         return token
 
-    def uninstall(self, home: Installation) -> None:
+    def uninstall(self, installation: Installation) -> None:
         """Uninstall the app: revoke every grant and delete the codes of the workspace."""
-        for grant in home.grants:
+        for grant in installation.grants:
             grant.is_revoked = True
-        codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is home]
+        codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is installation]
         for value in codes:
             del self.tokens[value]
 
@@ -169,14 +172,14 @@ class SlackOAuth(OAuth):
 
     def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page, on which the user selects a workspace."""
-        teams = (home.workspace.team for home in self.accounts.values())
+        teams = (installation.workspace.team for installation in self.accounts.values())
         accounts = [ConsentAccount(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
         wants = [MEANINGS.get(scope, scope) for scope in _scopes(params)]
         return ConsentForm(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the selected workspace."""
-        return Grant(CLIENT_ID, self.selected_account(decided.account or params.get("team", "")), _scopes(params))
+        return Grant(CLIENT_ID, self.selected_account(decision.account or params.get("team", "")), _scopes(params))
 
     def use_code(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code and install the app."""
@@ -203,9 +206,9 @@ class SlackOAuth(OAuth):
 
     def _pair(self, grant: Grant) -> dict[str, Any]:
         rotating = (one for one in self.tokens.values() if one.kind == "access" and one.expires_at is not None)
-        living = [one for one in rotating if one.is_valid and one.grant.account is grant.account]
+        valid = [one for one in rotating if one.is_valid and one.grant.account is grant.account]
         # A third refresh revokes the oldest token, so a client that refreshes without a lock loses a token in use.
-        for old in living[: max(0, len(living) - ACTIVE_TOKENS + 1)]:
+        for old in valid[: max(0, len(valid) - ACTIVE_TOKENS + 1)]:
             old.is_ended = True
         seconds = self.context.knobs["token_seconds"]
         access, refresh = self.issue("access", grant, seconds), self.issue("refresh", grant)

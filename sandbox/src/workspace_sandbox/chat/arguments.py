@@ -50,7 +50,7 @@ class Arguments:
         return value is True or str(value) in TRUTHS
 
     def limit(self, default: int, maximum: int) -> int:
-        """Return the requested page size. 0 and a missing argument mean the *usual* one."""
+        """Return the requested page size. 0 and a missing argument mean *default*."""
         value = self.raw("limit")
         # JSON has true and 2.5, which ``int`` would accept.
         if isinstance(value, bool | float):
@@ -64,7 +64,7 @@ class Arguments:
         return limit or default
 
     def structure(self, name: str, error_code: str) -> Any:
-        """Return a nested argument, sent as JSON or as JSON text in a form. Raises *refusal* for other text."""
+        """Return a nested argument, sent as JSON or as JSON text in a form. Other text is the error *error_code*."""
         value = self.raw(name)
         if not isinstance(value, str):
             return value
@@ -103,7 +103,7 @@ async def parse_request(request: web.Request) -> ParsedRequest:
     if request.method == "POST" and request.body_exists:
         if "Content-Type" not in request.headers:
             raise ApiError("missing_post_type")
-        if _charset(request) not in CHARSETS:
+        if (request.charset.lower() if request.charset else None) not in CHARSETS:
             raise ApiError("invalid_charset")
         if kind == "application/json":
             body = await _json(request)
@@ -119,10 +119,6 @@ async def parse_request(request: web.Request) -> ParsedRequest:
     # Slack no longer accepts tokens in URLs, which are logged.
     query = {name: value for name, value in request.query.items() if name != "token"}
     return ParsedRequest(Arguments({**query, **body, **client}), token, warnings)
-
-
-def _charset(request: web.Request) -> str | None:
-    return request.charset.lower() if request.charset else None
 
 
 async def _json(request: web.Request) -> Mapping[str, Any]:

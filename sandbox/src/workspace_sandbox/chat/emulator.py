@@ -67,22 +67,24 @@ class ChatEmulator(Emulator):
         """Create the default data."""
         self.limits = RateLimiter(self.context)
         self.workspace = default_data.default_workspace(self.context.now)
-        self._homes = [
+        self._installations = [
             Installation(self.workspace),
             Installation(default_data.second_workspace(self.context.now)),
         ]
-        self.oauth = SlackOAuth(self.context, {home.workspace.team.id: home for home in self._homes})
-        self.oauth.install(self._homes[0], TOKEN)
+        self.oauth = SlackOAuth(
+            self.context, {installation.workspace.team.id: installation for installation in self._installations}
+        )
+        self.oauth.install(self._installations[0], TOKEN)
         self.oauth.install(Installation(default_data.other_app_workspace(self.context.now)), VISITOR_TOKEN)
         self.deliverer = WebhookSender(self.context, self.hooks)
-        for home in self._homes:
-            home.workspace.emit = partial(self._emit, home)
-            home.workspace.addresses = self.context.addresses
+        for installation in self._installations:
+            installation.workspace.emit = partial(self._emit, installation)
+            installation.workspace.addresses = self.context.addresses
 
     def break_cycles(self) -> None:
         """Break the references between workspaces, installations and grants."""
-        for home in self._homes:
-            home.workspace.emit = ignore_event
+        for installation in self._installations:
+            installation.workspace.emit = ignore_event
         for token in self.oauth.tokens.values():
             token.grant.account = None
 
@@ -96,8 +98,8 @@ class ChatEmulator(Emulator):
 
     def revoke(self) -> None:
         """Uninstall the app from all workspaces."""
-        for home in self._homes:
-            self._uninstall(home)
+        for installation in self._installations:
+            self._uninstall(installation)
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Perform a user action, after posting messages that are due."""
@@ -106,27 +108,27 @@ class ChatEmulator(Emulator):
 
     apply_seed = seeding.apply_seed
 
-    def _uninstall(self, home: Installation) -> None:
+    def _uninstall(self, installation: Installation) -> None:
         """Uninstall the app from a workspace. Slack reports this with two final events."""
-        bot = home.workspace.team.bot_user_id
-        home.workspace.emit_event(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
-        home.workspace.emit_event(None, {"type": "app_uninstalled"})
-        self.oauth.uninstall(home)
+        bot = installation.workspace.team.bot_user_id
+        installation.workspace.emit_event(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
+        installation.workspace.emit_event(None, {"type": "app_uninstalled"})
+        self.oauth.uninstall(installation)
 
-    def _emit(self, home: Installation, event: dict[str, Any]) -> None:
-        if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(home):
+    def _emit(self, installation: Installation, event: dict[str, Any]) -> None:
+        if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(installation):
             return
         # An uninstalled app receives no further events.
-        if home.is_installed:
-            self.deliverer.deliver(home.workspace.team, event)
+        if installation.is_installed:
+            self.deliverer.deliver(installation.workspace.team, event)
 
-    async def _post_at(self, home: Installation, at: int) -> None:
+    async def _post_at(self, installation: Installation, at: int) -> None:
         """Post scheduled messages that are due *at* a time, without waiting for a request."""
         clock = self.context.clock
         # Repeated, because setting the clock back does not lengthen a wait.
         while (remaining := at - clock.now()) > 0:
             await clock.sleep(remaining)
-        post_due(home.workspace)
+        post_due(installation.workspace)
 
     async def serve(self, method: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Return the response to a request to *method*, with status 200 unless it is throttled."""
@@ -138,34 +140,34 @@ class ChatEmulator(Emulator):
             received = await parse_request(request)
             warnings = received.warnings
             values = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
-            home = self.oauth.find_installation([received.token, *values])
+            installation = self.oauth.find_installation([received.token, *values])
             if not method.is_open:
                 self.oauth.authenticate(received.token)
-                headers = _scope_headers(method, self.oauth.scopes(home))
+                headers = _scope_headers(method, self.oauth.scopes(installation))
             # Counted before the scopes are checked, on the cautious assumption that rejected requests use the budget
             # too.
             self.limits.count_call(method.name, method.per_minute)
             await self.context.wait_if_delayed()
-            body = {"ok": True} | self._run(method, received, home)
+            body = {"ok": True} | self._run(method, received, installation)
         except ApiError as error:
             if error.status != 200:
                 raise
             body = error.body()
         return web.json_response(errors.with_warnings(body, warnings), headers=headers)
 
-    def _run(self, method: ApiRoute, received: ParsedRequest, home: Installation) -> dict[str, Any]:
+    def _run(self, method: ApiRoute, received: ParsedRequest, installation: Installation) -> dict[str, Any]:
         """Check the scopes of a request and perform it."""
-        post_due(home.workspace)
+        post_due(installation.workspace)
         api_request = ApiRequest(
-            home=home,
+            installation=installation,
             oauth=self.oauth,
             limits=self.limits,
             knobs=self.context.knobs,
             arguments=received.arguments,
             token=received.token,
             random=self.context.random,
-            uninstall=partial(self._uninstall, home),
-            schedule_posting=partial(self.hooks.start_task, self._post_at, home),
+            uninstall=partial(self._uninstall, installation),
+            schedule_posting=partial(self.hooks.start_task, self._post_at, installation),
             warnings=received.warnings,
         )
         api_request.require(*method.scopes)

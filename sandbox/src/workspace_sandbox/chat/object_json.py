@@ -46,15 +46,15 @@ def message_event(workspace: "Workspace", channel: "Channel", model: "Message") 
 
 def mention_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:
     """Return the event for a message that mentions the bot, which follows the message event."""
-    said = message(workspace, channel, model)
-    return said | {"type": "app_mention", "channel": channel.id, "event_ts": model.ts}
+    event = message(workspace, channel, model)
+    return event | {"type": "app_mention", "channel": channel.id, "event_ts": model.ts}
 
 
-def reaction_event(happened: str, channel: "Channel", model: "Message", name: str, user: str) -> dict[str, Any]:
+def reaction_event(event_type: str, channel: "Channel", model: "Message", name: str, user: str) -> dict[str, Any]:
     """Return the event for a reaction. The message's author is omitted if it is not a user."""
     item = {"type": "message", "channel": channel.id, "ts": model.ts}
     author = {"item_user": model.user} if model.user else {}
-    return {"type": happened, "user": user, "reaction": name, "item": item, **author}
+    return {"type": event_type, "user": user, "reaction": name, "item": item, **author}
 
 
 def file(workspace: "Workspace", model: "File") -> dict[str, Any]:

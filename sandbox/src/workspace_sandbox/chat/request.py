@@ -20,7 +20,7 @@ FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im
 class ApiRequest:
     """An authenticated request to a method."""
 
-    home: Installation
+    installation: Installation
     oauth: SlackOAuth
     limits: RateLimiter
     knobs: Mapping[str, Any]
@@ -35,12 +35,12 @@ class ApiRequest:
     @property
     def workspace(self) -> Workspace:
         """The workspace of the request."""
-        return self.home.workspace
+        return self.installation.workspace
 
     @property
     def scopes(self) -> list[str]:
         """The scopes of the installation."""
-        return self.oauth.scopes(self.home)
+        return self.oauth.scopes(self.installation)
 
     def require(self, *any_of: str) -> None:
         """Raise an error unless the token has one of these scopes. No scopes mean no restriction."""

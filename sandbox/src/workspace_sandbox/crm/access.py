@@ -89,12 +89,12 @@ class HubSpotOAuth(OAuth):
         wants = [_describe_scope(scope) for scope in _scopes(params)]
         return ConsentForm(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the selected portal."""
         # Unsupported scopes are omitted without an error. The token response lists the granted ones.
         requested = dict.fromkeys(["oauth", *_scopes(params)])
         scopes = tuple(scope for scope in requested if scope in self.context.knobs["scopes"])
-        return Grant(params["client_id"], self.selected_account(decided.account), scopes)
+        return Grant(params["client_id"], self.selected_account(decision.account), scopes)
 
     def denial_params(self) -> Mapping[str, str]:
         """Return the redirect parameters for a user who denied access."""

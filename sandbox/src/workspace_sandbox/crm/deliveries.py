@@ -29,19 +29,19 @@ class WebhookSender:
         self._hooks = hooks
         self._count = 0
 
-    def deliver(self, about: EventIds, url: str, happened: str, record: Record, **more: Any) -> None:
+    def deliver(self, base_fields: EventIds, url: str, event_type: str, record: Record, **more: Any) -> None:
         """Send an event about *record*. Association changes include the IDs of both records."""
         if not url or record.kind.singular not in SUBSCRIBED_TYPES:
             return
         self._count += 1
-        kind = f"{record.kind.singular}.{happened}"
+        kind = f"{record.kind.singular}.{event_type}"
         event = {
             "eventId": self._count,
             "subscriptionId": FIRST_SUBSCRIPTION + sorted(SUBSCRIBED_TYPES).index(record.kind.singular),
-            **about,
+            **base_fields,
             "occurredAt": int(self._context.clock.now() * 1000),
             "subscriptionType": kind,
-            **({} if happened == "associationChange" else {"objectId": record.id}),
+            **({} if event_type == "associationChange" else {"objectId": record.id}),
             **more,
         }
 

@@ -94,9 +94,9 @@ class CrmEmulator(Emulator):
 
     apply_seed = seeding.apply_seed
 
-    def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
+    def _emit(self, portal: Portal, event_type: str, record: Record, **more: Any) -> None:
         event_base = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
-        self._deliverer.deliver(event_base, self.hooks_url, happened, record, **more)
+        self._deliverer.deliver(event_base, self.hooks_url, event_type, record, **more)
 
     def check_request(self, request: web.Request) -> None:
         """Reject a URL that is too long."""

@@ -44,8 +44,8 @@ class ApiError(VendorErrorResponse):
 
     def entry(self) -> dict[str, Any]:
         """Return the error as one of several in a multi-status response."""
-        said = {"status": "error", "category": self.category, "message": self.message}
-        return said | {"context": {}, "errors": [], "links": {}} | self.more
+        fields = {"status": "error", "category": self.category, "message": self.message}
+        return fields | {"context": {}, "errors": [], "links": {}} | self.more
 
 
 class OAuthError(ApiError):

@@ -183,4 +183,4 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     OLD_TOKENS("GET /refresh-tokens/{token}", HubSpotOAuth.read_refresh_token),
     OLD_TOKENS("DELETE /refresh-tokens/{token}", HubSpotOAuth.delete_refresh_token),
 )
-"""All emulated routes. ``lacks`` describes the unsupported parts."""
+"""All emulated routes. ``unsupported`` describes the unsupported parts."""

@@ -53,12 +53,14 @@ class Emulator(LazyState, ABC):
     coverage: ClassVar[Coverage]
 
     def __init_subclass__(cls) -> None:
-        played = (SupportedRoute(route.method, path, route.unsupported) for route in cls.routes for path in route.paths)
-        cls.coverage = Coverage(inspect.getfile(cls), (*played, *cls.published_aliases))
+        supported = (
+            SupportedRoute(route.method, path, route.unsupported) for route in cls.routes for path in route.paths
+        )
+        cls.coverage = Coverage(inspect.getfile(cls), (*supported, *cls.published_aliases))
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self.context = stage
-        self.hooks = HookSender(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self.context = context
+        self.hooks = HookSender(context)
         self.reset()
 
     def reset(self) -> None:
@@ -100,9 +102,9 @@ class Emulator(LazyState, ABC):
         response.headers.update(self.headers(request))
         return response
 
-    def error_response(self, refusal: VendorErrorResponse, request: web.Request) -> web.Response:
+    def error_response(self, error: VendorErrorResponse, request: web.Request) -> web.Response:
         """Return the error response for a rejected *request*."""
-        response = refusal.response(self.context)
+        response = error.response(self.context)
         response.headers.update(self.headers(request))
         return response
 

@@ -109,7 +109,7 @@ class EmulatorContext:
             delay.cancel()
 
     def delay_request(self, fault: Fault) -> None:
-        """Delay the current request by *fault* once it is ``admitted``."""
+        """Delay the current request by *fault* until ``wait_if_delayed``."""
         _delay.set(fault)
 
     async def wait_if_delayed(self) -> None:

@@ -150,7 +150,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 def parse_fault(fields: Mapping[str, Any]) -> Fault:
-    """Create the fault that *wanted* describes. Raises ``InvalidInput`` with all errors."""
+    """Create the fault that *fields* describe. Raises ``InvalidInput`` with all errors."""
     options = read(fields, FIELDS, required=("fault",))
     if "body" in fields:
         options["body"] = fields["body"]  # Null is a body too.

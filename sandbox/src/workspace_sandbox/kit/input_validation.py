@@ -14,7 +14,7 @@ class InvalidInput(ValueError):
 
 
 def read(data: Any, readers: Mapping[str, Field], *, required: Iterable[str] = ()) -> dict[str, Any]:
-    """Parse the fields of *given* with the readers in *wanted*. Null is treated as a missing field."""
+    """Parse the fields of *data* with *readers*. Null is treated as a missing field."""
     if not isinstance(data, Mapping):
         raise InvalidInput("A JSON object is required.")
     errors = [f"Unknown field {name!r}; {suggest(name, readers)}" for name in data if name not in readers]

@@ -19,7 +19,7 @@ SECONDS = "_seconds"
 def parse_knobs(
     changes: Mapping[str, Any], defaults: Mapping[str, Any], readers: Mapping[str, Field]
 ) -> dict[str, Any]:
-    """Validate the knob changes in *wanted* by the *first* values and *readers*.
+    """Validate the knob *changes* by the *defaults* and *readers*.
 
     Raises ``InvalidInput`` with all errors.
     """
@@ -67,10 +67,10 @@ def numbers(value: Any) -> list[float]:
         raise ValueError("must be a list of non-negative numbers") from None
 
 
-def _reader(name: str, first: Any) -> Field:
-    """Return the reader for values of the type of *first*."""
-    if isinstance(first, list | tuple):
+def _reader(name: str, default: Any) -> Field:
+    """Return the reader for values of the type of *default*."""
+    if isinstance(default, list | tuple):
         return numbers if name.endswith(SECONDS) else texts
-    if isinstance(first, float) or name.endswith(SECONDS):
+    if isinstance(default, float) or name.endswith(SECONDS):
         return non_negative_number
-    return {bool: flag, int: non_negative_int, str: text}[type(first)]
+    return {bool: flag, int: non_negative_int, str: text}[type(default)]

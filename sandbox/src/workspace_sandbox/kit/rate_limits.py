@@ -77,8 +77,8 @@ class Budget:
 class Budgets:
     """The spent units of budgets by owner. Nothing is counted if the knob ``limits`` is off."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._context = stage
+    def __init__(self, context: EmulatorContext) -> None:
+        self._context = context
         self._windows: dict[tuple[Budget, str], SlidingWindow | TokenBucket] = {}
         self._blocks: dict[str, tuple[float, float]] = {}
         """The start and the length in seconds of each owner's block."""

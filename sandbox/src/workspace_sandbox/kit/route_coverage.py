@@ -70,41 +70,41 @@ def _all_segments(segments: list[str], other_segments: list[str], compare: Calla
     )
 
 
-def _same(published: str, played: str) -> bool:
+def _same(published: str, supported: str) -> bool:
     if published.startswith("{"):
-        return played.startswith("{")
-    return published == played or played.strip("{}") in KINDS
+        return supported.startswith("{")
+    return published == supported or supported.strip("{}") in KINDS
 
 
-def _same_or_parameter(published: str, played: str) -> bool:
-    return played.startswith("{") or published == played
+def _same_or_parameter(published: str, supported: str) -> bool:
+    return supported.startswith("{") or published == supported
 
 
 class Coverage:
     """The routes of one emulator, and those of the vendor's published document."""
 
-    def __init__(self, package: str, played: Iterable[SupportedRoute]) -> None:
+    def __init__(self, package: str, supported: Iterable[SupportedRoute]) -> None:
         self._file = Path(package).parent / "published.txt"
-        self._played = list(played)
-        self._shadowed: dict[tuple[str, str], list[tuple[re.Pattern[str], Template]]] = {}
+        self._supported = list(supported)
+        self._hidden: dict[tuple[str, str], list[tuple[re.Pattern[str], Template]]] = {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the published routes with their support, the counts, and the routes that are not published."""
         published = [self._describe(route) for route in self._published]
         counts = {kind: sum(one["support"] == kind for one in published) for kind in ("done", "partly", "absent")}
-        unpublished = [{**_describe(one), "published": False} for one in self._played if self._is_unpublished(one)]
-        return {**self._about, **counts, "routes": [*published, *unpublished]}
+        unpublished = [{**_describe(one), "published": False} for one in self._supported if self._is_unpublished(one)]
+        return {**self._source, **counts, "routes": [*published, *unpublished]}
 
     def find_unsupported(self, request: web.Request) -> Template | None:
         """Return the vendor's route of *request* if it is not emulated."""
         resource = request.match_info.route.resource
         # Cached per route, because there are as many paths as objects.
         key = (request.method, resource.canonical if resource else "")
-        if key not in self._shadowed:
-            self._shadowed[key] = self._routes_hidden_by(*key)
-        return next((one for pattern, one in self._shadowed[key] if pattern.fullmatch(request.path)), None)
+        if key not in self._hidden:
+            self._hidden[key] = self._find_hidden(*key)
+        return next((one for pattern, one in self._hidden[key] if pattern.fullmatch(request.path)), None)
 
-    def _routes_hidden_by(self, method: str, canonical: str) -> list[tuple[re.Pattern[str], Template]]:
+    def _find_hidden(self, method: str, canonical: str) -> list[tuple[re.Pattern[str], Template]]:
         """Return routes that are not emulated but match the route *canonical*, or no route.
 
         Each has its path pattern.
@@ -122,7 +122,7 @@ class Coverage:
         return self._file.read_text(encoding="utf-8").splitlines()
 
     @property
-    def _about(self) -> dict[str, str]:
+    def _source(self) -> dict[str, str]:
         source, read_at = (line.partition(": ")[2] for line in self._lines[:2])
         return {"source": source, "read_at": read_at}
 
@@ -135,7 +135,7 @@ class Coverage:
         return [route for route in self._published if self._find_serving(route) is None]
 
     def _find_serving(self, route: Template) -> SupportedRoute | None:
-        return next((one for one in self._played if route.is_served_by(Template(one.method, one.path))), None)
+        return next((one for one in self._supported if route.is_served_by(Template(one.method, one.path))), None)
 
     def _describe(self, route: Template) -> dict[str, Any]:
         served = self._find_serving(route)
@@ -143,13 +143,13 @@ class Coverage:
         return {**raw, **_support(served)} if served else {**raw, "support": "absent"}
 
     def _is_unpublished(self, one: SupportedRoute) -> bool:
-        played = Template(one.method, one.path)
-        return not any(route.is_served_by(played) for route in self._published)
+        supported = Template(one.method, one.path)
+        return not any(route.is_served_by(supported) for route in self._published)
 
 
-def _describe(played: SupportedRoute) -> Mapping[str, Any]:
-    return {"method": played.method, "path": NAMED.sub(r"{\1}", played.path), **_support(played)}
+def _describe(supported: SupportedRoute) -> Mapping[str, Any]:
+    return {"method": supported.method, "path": NAMED.sub(r"{\1}", supported.path), **_support(supported)}
 
 
-def _support(played: SupportedRoute) -> dict[str, str]:
-    return {"support": "partly", "lacks": played.unsupported} if played.unsupported else {"support": "done"}
+def _support(supported: SupportedRoute) -> dict[str, str]:
+    return {"support": "partly", "lacks": supported.unsupported} if supported.unsupported else {"support": "done"}

@@ -64,11 +64,11 @@ def populated(_: Any, value: Any) -> str:
     return str(value)
 
 
-def lookup_in(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
+def lookup_in(collection: Callable[[Any], Mapping[str, Any]]) -> Read:
     """Return a reader that looks up an object of the emulator by its identifier."""
 
     def find(emulator: Any, value: Any) -> Any:
-        match = shelf(emulator).get(value) if isinstance(value, str) else None
+        match = collection(emulator).get(value) if isinstance(value, str) else None
         if match is None:
             raise ValueError(f"{value!r} does not exist")
         return match

@@ -75,8 +75,8 @@ class OutgoingHook:
 class HookSender:
     """Sends hooks and runs other work in the background of a web application."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._context = stage
+    def __init__(self, context: EmulatorContext) -> None:
+        self._context = context
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -116,7 +116,7 @@ class HookSender:
             self._loop.call_soon_threadsafe(self._spawn, work, *args)
 
     def send(self, hook: OutgoingHook) -> None:
-        """Send *letter*. Can be called from any thread."""
+        """Send *hook*. Can be called from any thread."""
         self.start_task(self._deliver, hook)
 
     async def probe(self, method: str, url: str, seconds: float) -> int | None:
@@ -143,36 +143,36 @@ class HookSender:
         self._session = self._session or aiohttp.ClientSession(headers={"Content-Type": "application/json"})
         return self._session
 
-    async def _deliver(self, letter: OutgoingHook) -> None:
+    async def _deliver(self, hook: OutgoingHook) -> None:
         # A reset in the meantime replaces the log, and this delivery belongs to the old one.
-        journal, reason = self.log, None
-        for number, pause in enumerate((letter.delay_seconds, *letter.retry_delays), letter.first_attempt):
-            if pause:
-                await self._context.clock.sleep(pause)
-            status, reason, may_retry = await self._post(letter, *letter.write(number, reason))
-            attempt = HookAttempt(letter.event_id, letter.type, number, status, reason)
-            journal.append(attempt)
-            if letter.repeats_success and reason is None and number == letter.first_attempt:
-                status, second_reason, _ = await self._post(letter, *letter.write(number + 1, None))
-                journal.append(HookAttempt(letter.event_id, letter.type, number + 1, status, second_reason))
-            if not letter.on_attempt(attempt) or not may_retry or reason is None:
+        log, reason = self.log, None
+        for number, delay in enumerate((hook.delay_seconds, *hook.retry_delays), hook.first_attempt):
+            if delay:
+                await self._context.clock.sleep(delay)
+            status, reason, may_retry = await self._post(hook, *hook.write(number, reason))
+            attempt = HookAttempt(hook.event_id, hook.type, number, status, reason)
+            log.append(attempt)
+            if hook.repeats_success and reason is None and number == hook.first_attempt:
+                status, second_reason, _ = await self._post(hook, *hook.write(number + 1, None))
+                log.append(HookAttempt(hook.event_id, hook.type, number + 1, status, second_reason))
+            if not hook.on_attempt(attempt) or not may_retry or reason is None:
                 return
 
     async def _post(
-        self, letter: OutgoingHook, content: bytes, headers: Mapping[str, str]
+        self, hook: OutgoingHook, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int | None, str | None, bool]:
         request = self._client.post(
-            letter.url,
+            hook.url,
             data=content,
             headers=headers,
-            timeout=aiohttp.ClientTimeout(total=letter.ack_seconds),
-            allow_redirects=letter.redirects > 0,
+            timeout=aiohttp.ClientTimeout(total=hook.ack_seconds),
+            allow_redirects=hook.redirects > 0,
             # aiohttp raises an error on the last permitted redirect.
-            max_redirects=letter.redirects + 1,
+            max_redirects=hook.redirects + 1,
         )
         try:
             async with request as response:
-                return response.status, *await letter.judge(response)
+                return response.status, *await hook.judge(response)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             return None, next(reason for kind, reason in CONNECTION_ERRORS.items() if isinstance(error, kind)), True
 

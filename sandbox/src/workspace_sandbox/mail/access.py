@@ -119,11 +119,11 @@ class GoogleOAuth(OAuth):
         """Return the grant for the chosen mailbox, or None if it does not exist."""
         address = decision.account or params.get("login_hint") or next(iter(self.accounts))
         allowed = self.context.knobs["granted_scopes"]
-        ticked = (
+        is_granted = (
             decision.grants if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
         )
         # The user's identity is always shared, so ``openid`` has no checkbox of its own.
-        scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or ticked(scope))
+        scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or is_granted(scope))
         mailbox = self.accounts.get(address)
         return Grant(params["client_id"], mailbox, scopes) if mailbox else None
 
@@ -201,8 +201,8 @@ class GoogleOAuth(OAuth):
         return _unsigned_jwt(claims | {"email_verified": True, "iat": now, "exp": now + seconds})
 
     def _live_refresh_tokens(self, grant: Grant) -> Iterator[Token]:
-        living = (token for token in self.tokens.values() if token.kind == "refresh" and token.is_valid)
-        return (token for token in living if _is_same_client(grant, token.grant))
+        valid = (token for token in self.tokens.values() if token.kind == "refresh" and token.is_valid)
+        return (token for token in valid if _is_same_client(grant, token.grant))
 
 
 def _is_same_client(grant: Grant, other: Grant) -> bool:

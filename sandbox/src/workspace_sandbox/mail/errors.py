@@ -97,8 +97,8 @@ def unknown_parameter(name: str) -> ApiError:
 
 def unknown_name(name: str, path: str) -> ApiError:
     """Return the error of an unknown field in the JSON body."""
-    where = f" at '{path}'" if path else ""
-    return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.', path)
+    suffix = f" at '{path}'" if path else ""
+    return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{suffix}: Cannot find field.', path)
 
 
 def invalid_value(path: str, kind: str, value: str) -> ApiError:

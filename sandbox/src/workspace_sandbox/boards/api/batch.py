@@ -32,8 +32,8 @@ def _part(request: ApiRequest, url: str) -> dict[str, Any]:
     try:
         return {"200": request.get(url)}
     except web.HTTPNotFound:
-        refusal = ApiError(404, f"Cannot GET /1{url}")
+        problem = ApiError(404, f"Cannot GET /1{url}")
     except ApiError as error:
-        refusal = error
-    message = refusal.body if isinstance(refusal.body, str) else refusal.body["message"]
-    return {"name": PART_NAMES.get(refusal.status, "Error"), "message": message, "statusCode": refusal.status}
+        problem = error
+    message = problem.body if isinstance(problem.body, str) else problem.body["message"]
+    return {"name": PART_NAMES.get(problem.status, "Error"), "message": message, "statusCode": problem.status}

@@ -68,7 +68,7 @@ def create_item(request: ApiRequest) -> Any:
         checklist,
         arguments.text("name", min_length=1),
         arguments.position(),
-        most=request.knobs["items_per_checklist"],
+        max_items=request.knobs["items_per_checklist"],
         complete=arguments.flag("checked"),
         due=arguments.date("due"),
     )

@@ -100,14 +100,14 @@ def _url(request: ApiRequest) -> str:
 
 def _model(request: ApiRequest) -> Model:
     identifier = request.arguments.text("idModel").lower()
-    shelves = (
+    collections = (
         request.store.boards,
         request.store.lists,
         request.store.cards,
         request.store.members,
         request.store.organizations,
     )
-    match: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
+    match: Model | None = next((collection[identifier] for collection in collections if identifier in collection), None)
     if match is None:
         raise ApiError(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
     match match:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def apply_seed(trello: "BoardsEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects in *given* for the account and its colleague. Returns their identifiers by name."""
+    """Create the objects in *data* for the account and its colleague. Returns their identifiers by name."""
     data.check_object("boards")
     seed, author = trello.seed, Author(trello.seed.owner, None, trello.context.now())
     boards = [one.check_object("name", "desc", "labels", "lists", required="name") for one in data.list_items("boards")]

@@ -26,7 +26,7 @@ def format_timestamp(at: float) -> str:
 
 
 def resolve_position(existing: Iterable[float], position: Position) -> float:
-    """Return the number for *place* among the positions in *taken*."""
+    """Return the number for *position* among the *existing* ones."""
     if isinstance(position, float):
         return position
     return min(existing, default=2 * STEP) / 2 if position == "top" else max(existing, default=0.0) + STEP

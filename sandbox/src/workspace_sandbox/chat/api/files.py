@@ -37,7 +37,7 @@ def get_upload_url(request: ApiRequest) -> dict[str, Any]:
 
 async def receive_content(oauth: SlackOAuth, request: web.Request) -> web.Response:
     """Receive the content, as a raw body or a form. The URL needs no token."""
-    announced = (one for home in oauth.accounts.values() for one in home.workspace.files.values())
+    announced = (one for installation in oauth.accounts.values() for one in installation.workspace.files.values())
     file = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
     if file is None or file.complete:
         return web.Response(status=404, text="Not Found")
@@ -135,14 +135,14 @@ def reject_old_upload(_: ApiRequest) -> dict[str, Any]:
 async def download(oauth: SlackOAuth, request: web.Request) -> web.StreamResponse:
     """Return the content of a file if the token can read files. Other requests are redirected to the sign-in page."""
     team_id, _, identifier = request.match_info["file"].partition("-")
-    home = oauth.accounts.get(team_id)
-    file = home.workspace.files.get(identifier) if home else None
-    if home is None or file is None or file.deleted or not can_see(home.workspace, file):
+    installation = oauth.accounts.get(team_id)
+    file = installation.workspace.files.get(identifier) if installation else None
+    if installation is None or file is None or file.deleted or not can_see(installation.workspace, file):
         return web.Response(status=404, text="Not Found")
     token = oauth.find_valid(read_bearer_token(request), "access")
-    if token is None or token.grant.account is not home or "files:read" not in oauth.scopes(home):
+    if token is None or token.grant.account is not installation or "files:read" not in oauth.scopes(installation):
         # Neither a 401 nor a 403: a client that does not check stores an HTML page as its file.
-        return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
+        return web.Response(status=302, headers={"Location": f"{installation.workspace.team.url}?redir={request.path}"})
     return web.Response(body=file.content, content_type=file.mimetype)
 
 

@@ -49,15 +49,15 @@ def _describe(request: ApiRequest, channel: Channel, message: Message, pin: Pin)
     return base | {"message": item_json}
 
 
-def _emit(request: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
+def _emit(request: ApiRequest, event_type: str, channel: Channel, message: Message) -> None:
     item_json = {
         "type": "message",
         "created": int(request.workspace.now()),
         "created_by": request.workspace.team.bot_user_id,
     }
     item = item_json | {"channel": channel.id, "message": object_json.message(request.workspace, channel, message)}
-    event = {"type": happened, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
+    event = {"type": event_type, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
     extra: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
     request.workspace.emit_event(
-        channel, event | extra | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {})
+        channel, event | extra | ({"has_pins": bool(channel.pins)} if event_type == "pin_removed" else {})
     )

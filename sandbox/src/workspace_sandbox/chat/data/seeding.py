@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def apply_seed(slack: "ChatEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects in *seed*, and extend existing channels. Returns identifiers by name, messages in order."""
+    """Create the objects in *data*, and extend existing channels. Returns identifiers by name, messages in order."""
     data.check_object("channels")
     channels = [
         one.check_object("name", "is_private", "bot", "messages", required="name")

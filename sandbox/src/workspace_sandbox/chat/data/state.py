@@ -237,8 +237,8 @@ class Workspace:
         """Remove *user* from *channel*."""
         if user not in channel.members:
             return
-        where = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
-        self.emit_event(channel, {"type": "member_left_channel", "user": user} | where)
+        location = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
+        self.emit_event(channel, {"type": "member_left_channel", "user": user} | location)
         del channel.members[user]
         if user == self.team.bot_user_id:
             event = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}

@@ -220,12 +220,12 @@ def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stag
 
     Otherwise, records keep their stage.
     """
-    kind, gone = read_kind(request), {stage.id for stage in stages}
+    kind, deleted_ids = read_kind(request), {stage.id for stage in stages}
     if kind.pipeline_properties is None or not any(read_flag(request, name) for name in USAGE_CHECKS):
         return
     if any(
         record.properties.get(kind.pipeline_properties[0]) == pipeline.id
-        and record.properties.get(kind.pipeline_properties[1]) in gone
+        and record.properties.get(kind.pipeline_properties[1]) in deleted_ids
         for record in portal.list_records(kind, 0, archived=False)
     ):
         raise ApiError(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

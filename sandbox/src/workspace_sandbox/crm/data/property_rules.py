@@ -101,9 +101,9 @@ class Rules:
             record.kind.created: timestamp(record.created_at),
             record.kind.modified: timestamp(record.updated_at),
         }
-        work_out = CALCULATIONS.get(record.kind.plural)
-        worked_out = work_out(self._portal, properties) if work_out else {}
-        return {name: value for name, value in {**properties, **stamps, **worked_out}.items() if value}
+        calculate = CALCULATIONS.get(record.kind.plural)
+        calculated = calculate(self._portal, properties) if calculate else {}
+        return {name: value for name, value in {**properties, **stamps, **calculated}.items() if value}
 
     def _value(self, definition: Definition | None, name: str, value: Any, record: Record | None) -> str:
         if definition is None:
@@ -143,13 +143,16 @@ class Rules:
             violations += self._stage_violations(kind.pipeline_properties, {**before, **values})
         return violations
 
-    def _stage_violations(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyViolation]:
-        stage, pipeline = values.get(way[1]), self._portal.pipelines.get(values.get(way[0], ""))
+    def _stage_violations(self, names: tuple[str, str], values: Mapping[str, str]) -> list[PropertyViolation]:
+        stage, pipeline = (
+            values.get(names[1]),
+            self._portal.pipelines.get(values.get(names[0], "")),
+        )
         if not stage or pipeline is None or pipeline.find_stage(stage):
             return []
         allowed = ", ".join(stage.id for stage in pipeline.stages)
         message = f"{stage} was not one of the allowed options: [{allowed}]"
-        return [PropertyViolation(way[1], "INVALID_OPTION", message)]
+        return [PropertyViolation(names[1], "INVALID_OPTION", message)]
 
 
 def moves_backward(before: str | None, after: str | None) -> bool:

@@ -34,8 +34,8 @@ def milliseconds(text: str) -> float:
     if EPOCH.fullmatch(text):
         # HubSpot also accepts dates and times as epoch milliseconds.
         return float(text)
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def to_text(value: Any) -> str:

@@ -13,7 +13,7 @@ CREATION_ORDER = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
 
 
 def apply_seed(hubspot: "CrmEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the records in *seed*. Returns their identifiers in order."""
+    """Create the records in *data*. Returns their identifiers in order."""
     data.check_object(*CREATION_ORDER)
     return {kind: [_record(hubspot, kind, one) for one in data.list_items(kind)] for kind in CREATION_ORDER}
 

@@ -56,7 +56,7 @@ class PendingRecord:
 class Emit(Protocol):
     """Receives changes of records: ``creation``, ``propertyChange``, ``deletion`` or ``associationChange``."""
 
-    def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
+    def __call__(self, portal: "Portal", event_type: str, record: Record, **more: Any) -> None:
         """Handle an event, with *more* fields."""
         ...
 
@@ -280,8 +280,8 @@ class Portal:
 
     def _next_id(self, kind: ObjectType) -> int:
         # With gaps, so that a client that assumes consecutive IDs fails.
-        chance = self.context.random
-        self.latest[kind.plural] = max(self.latest[kind.plural], chance.offset) + 1 + chance.randrange(40)
+        random = self.context.random
+        self.latest[kind.plural] = max(self.latest[kind.plural], random.offset) + 1 + random.randrange(40)
         return self.latest[kind.plural]
 
     def _associated(self, record: Record, target: str) -> Iterable[int]:

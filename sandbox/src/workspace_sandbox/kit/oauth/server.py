@@ -110,7 +110,7 @@ class OAuth(ABC):
     """The consent pages and token routes of one vendor, with all grants and tokens."""
 
     shapes: ClassVar[Mapping[str, str]]
-    """Format strings of tokens by kind, for ``Noise``."""
+    """Format strings of tokens by kind, for ``RandomText``."""
 
     code_seconds: ClassVar[float] = 600.0
     revoked_by_refresh: ClassVar[frozenset[str]] = frozenset()
@@ -125,8 +125,8 @@ class OAuth(ABC):
     account_hint_param: ClassVar[str] = ""
     """The parameter with the account to preselect."""
 
-    def __init__(self, stage: EmulatorContext, accounts: Mapping[str, Any]) -> None:
-        self.context = stage
+    def __init__(self, context: EmulatorContext, accounts: Mapping[str, Any]) -> None:
+        self.context = context
         self.accounts = accounts
         """The accounts by their IDs on the consent page. The first one is preselected."""
 
@@ -195,31 +195,31 @@ class OAuth(ABC):
         fields = await read_fields(request)
         params = dict(fields)
         self.check(params)
-        decided = self.read_decision(fields)
-        if decided is None:
+        decision = self.read_decision(fields)
+        if decision is None:
             return self.consent_page(params).page(request.path, fields, params.get(self.account_hint_param, ""))
-        redirect_params = self.approve(params, decided) if decided.allowed else None
+        redirect_params = self.approve(params, decision) if decision.allowed else None
         return redirect_to_client(params, self.denial_params() if redirect_params is None else redirect_params)
 
     @abstractmethod
     def check(self, params: dict[str, str]) -> None:
-        """Raise an error if the authorization request is invalid."""
+        """Raise an error if the authorisation request is invalid."""
 
     @abstractmethod
     def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the contents of the consent page."""
 
     @abstractmethod
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
         """Return the grant for a user who agreed, or None if nothing is granted."""
 
     def read_decision(self, fields: Fields) -> Decision | None:
         """Return the decision, or None if the user has not decided yet."""
         return parse_decision(fields, automatic=self.context.knobs["auto_approve"])
 
-    def approve(self, params: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
+    def approve(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
         """Return the redirect parameters for a decision to allow, or None if it grants nothing."""
-        grant = self.create_grant(params, decided)
+        grant = self.create_grant(params, decision)
         if grant is None:
             return None
         code = self.issue("code", grant, self.code_seconds, redirect_uri=params.get("redirect_uri", ""))
@@ -311,7 +311,7 @@ class OAuth(ABC):
         return code
 
     def use_refresh_token(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the refresh token of a token request, and revoke the tokens that ``ended_by_refresh`` lists."""
+        """Return the refresh token of a token request, and revoke the tokens that ``revoked_by_refresh`` lists."""
         token = self.find_valid(form.get("refresh_token", ""), "refresh")
         if token is None:
             raise self.error("refresh_token")

@@ -19,7 +19,7 @@ class LazyState:
     """A lock, because tests access emulators from their own thread while requests are served in another."""
 
     def unload_state(self, load: Callable[[], None]) -> None:
-        """Unload the state. *wake* loads it again."""
+        """Unload the state. *load* loads it again."""
         with self._load_lock:
             state = {name: value for name, value in vars(self).items() if name not in PERMANENT_ATTRIBUTES}
             # Requests in progress may still use the objects that they loaded.
@@ -32,9 +32,9 @@ class LazyState:
     def load_state(self) -> None:
         """Load the state if it is unloaded."""
         with self._load_lock:
-            wake = vars(self).pop("_wake", None)
-            if wake is not None:
-                wake()
+            load_pending = vars(self).pop("_wake", None)
+            if load_pending is not None:
+                load_pending()
 
     def break_cycles(self) -> None:
         """Break reference cycles in the state, so that its memory is freed without a garbage collection."""

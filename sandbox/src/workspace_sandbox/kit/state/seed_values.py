@@ -30,7 +30,7 @@ class SeedValue:
         return InvalidSeed(self.path, message)
 
     def check_object(self, *known: str, required: str = "") -> "SeedValue":
-        """Return the value if it is an object with no fields other than *known*, and with the field *needs*."""
+        """Return the value if it is an object with no fields other than *known*, and with the field *required*."""
         if not isinstance(self.value, Mapping):
             raise self.error("An object is required here.")
         for name in self.value:

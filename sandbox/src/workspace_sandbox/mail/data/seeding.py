@@ -14,7 +14,7 @@ FIELDS = ("from", "subject", "body_html", "body_text", "labels", "attachments", 
 
 
 def apply_seed(gmail: "MailEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the labels and messages of *given* in the filled mailbox.
+    """Create the labels and messages of *data* in the filled mailbox.
 
     Returns labels by name, and messages in order.
     """

@@ -80,7 +80,7 @@ def find_entities(
         entity
         for entity in candidates
         if (title := _indexed(entity.titles, lag, now)) is not None
-        and _in_trash(workspace, entity) == in_trash
+        and any(upper.in_trash for upper in workspace.lineage(entity)) == in_trash
         and _listed(workspace, bot, entity)
         and resembles(title, query)
     ]
@@ -89,10 +89,6 @@ def find_entities(
 
 def _indexed(titles: Title, lag: float, now: float) -> str | None:
     return next((title for at, title in reversed(titles) if has_passed(lag, at, now)), None)
-
-
-def _in_trash(workspace: Workspace, entity: Entity) -> bool:
-    return any(upper.in_trash for upper in workspace.lineage(entity))
 
 
 def _listed(workspace: Workspace, bot: User, entity: SearchResult) -> bool:

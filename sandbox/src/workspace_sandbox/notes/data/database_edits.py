@@ -151,13 +151,10 @@ def _transferable_values(page: Page, old_source: DataSource, new_source: DataSou
     return {
         prop.id: page.values[match.id]
         for prop, match in pairs
-        if match is not None and _is_compatible(prop, match) and match.id in page.values
+        if match is not None
+        and (prop.type == match.type and (prop.type != "relation" or prop.config == match.config))
+        and match.id in page.values
     }
-
-
-def _is_compatible(prop: Property, other: Property) -> bool:
-    """Return True if values of one column are valid in the other. A relation belongs to one data source."""
-    return prop.type == other.type and (prop.type != "relation" or prop.config == other.config)
 
 
 def _detach(workspace: Workspace, page: Page) -> None:

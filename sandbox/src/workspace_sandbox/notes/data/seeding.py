@@ -14,7 +14,7 @@ OPTION_TYPES = ("select", "multi_select")
 
 
 def apply_seed(notion: "NotesEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects of *given*, shared with both connections. Returns the identifiers by title."""
+    """Create the objects of *data*, shared with both connections. Returns the identifiers by title."""
     data.check_object("databases", "pages")
     builder = DataBuilder(notion.workspace)
     builder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]

@@ -27,7 +27,7 @@ SELECT_TYPES = ("singleSelect", "multipleSelects")
 
 
 def apply_seed(airtable: "TablesEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the bases of *seed*, visible to the token. Returns the identifiers by name, and records in order."""
+    """Create the bases of *data*, visible to the token. Returns the identifiers by name, and records in order."""
     data.check_object("bases")
     workspace = airtable.workspace
     bases = [item.check_object("name", "tables", required="name") for item in data.list_items("bases")]
