@@ -14,7 +14,7 @@ from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
-SHARED = {"__init__", "emulator", "routes", "wire", "access", "throttle", "user_actions"}
+SHARED = {"__init__", "emulator", "routes", "errors", "access", "throttle", "user_actions"}
 """The modules of every emulator. Those that deliver events also have ``deliveries``."""
 
 GENERIC_NAMES = {"utils", "helpers", "common", "base", "manager"}
@@ -118,7 +118,7 @@ def test_a_user_action_without_a_required_field_is_rejected(
 def test_an_unknown_user_action_is_rejected_with_the_available_names(
     emulators: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match=f"; there are {', '.join(emulators[application].user_actions)}"):
+    with pytest.raises(ValueError, match=f"; allowed: {', '.join(emulators[application].user_actions)}"):
         emulators[application].perform(action)
 
 

@@ -28,7 +28,7 @@ def test_the_page_offers_two_accounts_and_supports_small_and_dark_screens(app: A
     page = httpx.get(app.address()).text
     form = browser.form(app.address())
 
-    assert "Connector Gateway asks for access" in page
+    assert "Connector Gateway requests access" in page
     assert 'content="light dark"' in page
     assert 'content="width=device-width, initial-scale=1"' in page
     assert len(form.accounts) >= 2

@@ -8,7 +8,7 @@ import pytest
 from harness.wait import wait_until
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.knob_validation import parse_knobs
 from workspace_sandbox.runner import run_sandbox
 
 
@@ -17,7 +17,7 @@ def test_an_unknown_path_is_rejected_with_a_hint(sandbox: Sandbox, method: str, 
     answer = httpx.request(method, f"{sandbox.address}{path}")
 
     assert 404 == answer.status_code
-    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port controls the emulators")
+    assert answer.json()["error"].startswith(f"No control route is {method} {path}. This port controls the emulators")
 
 
 def test_the_request_log_is_listed_and_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -97,13 +97,13 @@ def test_an_unknown_knob_is_rejected_with_the_available_knobs(control: httpx.Cli
 @pytest.mark.parametrize(
     ("name", "knob", "value", "expected"),
     [
-        ("notes", "row_cap", "many", "row_cap must be a whole number from 0 on."),
+        ("notes", "row_cap", "many", "row_cap must be a non-negative integer."),
         ("notes", "limits", 1, "limits must be true or false."),
-        ("notes", "token_seconds", -1, "token_seconds must be a number from 0 on, or null."),
-        ("notes", "next_create", "530", "next_create is no '530'; "),
-        ("notes", "webhook_retry_seconds", [1, "x"], "webhook_retry_seconds must be a list of numbers from 0 on."),
-        ("mail", "redirect_uris", "https://a.test", "redirect_uris must be a list of texts."),
-        ("mail", "force", "fire", "force is no 'fire'; "),
+        ("notes", "token_seconds", -1, "token_seconds must be a non-negative number, or null."),
+        ("notes", "next_create", "530", "next_create cannot be '530'; "),
+        ("notes", "webhook_retry_seconds", [1, "x"], "webhook_retry_seconds must be a list of non-negative numbers."),
+        ("mail", "redirect_uris", "https://a.test", "redirect_uris must be a list of strings."),
+        ("mail", "force", "fire", "force cannot be 'fire'; "),
     ],
     ids=str,
 )

@@ -12,8 +12,8 @@ from aiohttp import web
 from harness.clocks import ManualClock
 from harness.webhook_receiver import Answer, Inbox
 from workspace_sandbox import EMULATORS, Sandbox
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.webhook_sender import HookSender, OutgoingHook
 
 FAILED: Answer = (500, {}, b"")
 

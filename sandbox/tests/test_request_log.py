@@ -3,8 +3,8 @@
 import pytest
 
 from workspace_sandbox import EMULATORS
-from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator_context import RecordedRequest
 from workspace_sandbox.kit.request_log import RequestLog
 from workspace_sandbox.sandbox import Sandbox
 

@@ -16,8 +16,8 @@ from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.arguments import InvalidInput
-from workspace_sandbox.kit.data.serialization import Unreadable, dump_state, restore
+from workspace_sandbox.kit.input_validation import InvalidInput
+from workspace_sandbox.kit.state.pickling import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder
@@ -227,10 +227,10 @@ def test_a_saved_snapshot_is_loaded(sandbox: Sandbox, control: httpx.Client) -> 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"name": "another"}, "There is no snapshot 'another'; there are "),
+        ({"name": "another"}, "Unknown snapshot 'another'; existing: "),
         ({"name": "../one"}, "name must be 1 to 64 letters"),
-        ({}, "name is needed."),
-        ({"named": "one"}, "There is no 'named'; did you mean name?"),
+        ({}, "name is required."),
+        ({"named": "one"}, "Unknown field 'named'; did you mean name?"),
     ],
     ids=str,
 )
@@ -255,7 +255,7 @@ def test_snapshots_in_memory_are_limited() -> None:
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
-    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: delete one"):
+    with pytest.raises(InvalidInput, match=r"64 MiB at most; existing: first\. Delete one"):
         snapshots.save("second", {"notes": bytes(6)})
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from aiohttp.web_app import _cached_build_middleware
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.threads import event_loop_thread
+from workspace_sandbox.kit.event_loop_thread import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 E = TypeVar("E")

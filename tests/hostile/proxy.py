@@ -15,7 +15,7 @@ from yarl import URL
 
 from hostile.odd_responses import mangled
 from simulation.vendors import READS
-from workspace_sandbox.kit.threads import event_loop_thread
+from workspace_sandbox.kit.event_loop_thread import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 ONE_IN_THREE = 1 / 3

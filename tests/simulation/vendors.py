@@ -30,9 +30,9 @@ from connector_gateway.kit.upstream.pool import (
 from harness.clocks import NOON
 from simulation.loop import apart
 from workspace_sandbox import EMULATORS
-from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import with_faults_and_log
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.middleware import with_faults_and_log
 
 if TYPE_CHECKING:
     from simulation.process import Incarnation

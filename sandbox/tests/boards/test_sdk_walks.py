@@ -15,7 +15,7 @@ from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import run_receiver
 from sandbox.tests.boards.test_sdk import Local
 from workspace_sandbox.boards import BoardsEmulator
-from workspace_sandbox.kit.data.serialization import dump_state, restore
+from workspace_sandbox.kit.state.pickling import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:datetime.datetime.utc:DeprecationWarning"  # python-dateutil, below the SDK

@@ -4,9 +4,9 @@ from typing import Any
 
 from harness.clocks import ManualClock
 from sandbox.tests.boards.boards_client import JSON, UNKNOWN, Trello, status_type_and_text
-from workspace_sandbox.boards.throttle import BudgetKey, Throttle
-from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.boards.throttle import BudgetKey, RateLimiter
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 TOKEN_SPENT = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
 KEY_SPENT = {"error": "API_KEY_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
@@ -51,7 +51,7 @@ def test_a_batch_is_charged_by_its_parts(trello: Trello) -> None:
     assert "90" == answer.headers["x-rate-limit-api-token-remaining"]
 
 
-class ManualClockThrottle(Throttle):
+class ManualClockThrottle(RateLimiter):
     """A throttle by a clock that is set."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def charge_error(throttle: ManualClockThrottle, now: float, spender: BudgetKey) 
     throttle.clock.at = now
     try:
         throttle.charge(spender)
-    except Refusal as refusal:
+    except ApiError as refusal:
         return refusal.body
     return None
 

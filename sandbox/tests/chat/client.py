@@ -8,13 +8,13 @@ import requests
 
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import access
-from workspace_sandbox.chat.routes import ROUTES, Method
+from workspace_sandbox.chat.routes import ROUTES, ApiRoute
 
 GENERAL = "C04GENERAL1"
 UNJOINED_PUBLIC = "C04FINANCE1"
 DELETED_IM = "D04IM000014"
 FOREIGN_IM = "D04IM000015"
-METHODS = {route.name: route for route in ROUTES if isinstance(route, Method)}
+METHODS = {route.name: route for route in ROUTES if isinstance(route, ApiRoute)}
 
 
 @dataclass

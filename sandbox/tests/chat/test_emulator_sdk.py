@@ -19,7 +19,7 @@ from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import run_receiver
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
-from workspace_sandbox.kit.data.serialization import dump_state, restore
+from workspace_sandbox.kit.state.pickling import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The SDK leaves its connections to the garbage collector."""

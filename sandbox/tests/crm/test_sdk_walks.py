@@ -10,7 +10,7 @@ from hubspot.crm import lists, pipelines, properties, tickets
 
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.kit.data.serialization import dump_state, restore
+from workspace_sandbox.kit.state.pickling import dump_state, restore
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.tests.mail.mail_client import USER, Mail, raw_message
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.errors import ApiError
 from workspace_sandbox.mail.routes import METHODS
-from workspace_sandbox.mail.wire import ApiError
 
 # --- limits
 

@@ -21,7 +21,7 @@ from harness.sandbox_server import run_emulators
 from sandbox.tests.documents.comparison import check_exchanges
 from sandbox.tests.documents.exchange import Exchange, record_exchanges
 from sandbox.tests.documents.vendor_documents import document
-from workspace_sandbox.kit.auth.oauth import Grant
+from workspace_sandbox.kit.oauth.server import Grant
 from workspace_sandbox.mail import MailEmulator
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"

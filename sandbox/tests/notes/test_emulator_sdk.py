@@ -17,7 +17,7 @@ from notion_client.helpers import (
 
 from harness.consent_pages import Browser
 from harness.sandbox_server import run_emulators
-from workspace_sandbox.kit.throttling import TokenBucket
+from workspace_sandbox.kit.rate_limits import TokenBucket
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
 VERSION = "2026-03-11"

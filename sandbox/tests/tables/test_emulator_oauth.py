@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from sandbox.tests.tables.client import AirtableClient
-from workspace_sandbox.kit.auth.oauth import pkce_challenge
+from workspace_sandbox.kit.oauth.server import pkce_challenge
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID
 
 VERIFIER = "v" * 43

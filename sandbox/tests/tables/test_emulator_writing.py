@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.tests.tables.client import PERSON, AirtableClient
-from workspace_sandbox.tables.data.cells import STRICT
+from workspace_sandbox.tables.data.cell_validation import STRICT
 
 
 def test_created_record_is_returned_as_stored(airtable: AirtableClient) -> None:

@@ -10,8 +10,8 @@ from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from workspace_sandbox.crm.data.default_data import OWNERS
-from workspace_sandbox.crm.data.definitions import Definition
 from workspace_sandbox.crm.data.object_types import CONTACTS
+from workspace_sandbox.crm.data.property_definitions import Definition
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),

@@ -20,7 +20,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
-from workspace_sandbox.notes.checks import utf16_length
+from workspace_sandbox.notes.validation import utf16_length
 
 UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
 OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"

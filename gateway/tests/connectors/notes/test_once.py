@@ -23,7 +23,7 @@ from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from sandbox.tests.notes.notes_client import Notes, text
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.data import edits
+from workspace_sandbox.notes.data import page_edits
 from workspace_sandbox.notes.data.state import User, Workspace
 
 HTML = "<html><body>Bad Gateway</body></html>"
@@ -246,7 +246,7 @@ def append_as_person(gateway: Gateway, page_id: str, person: User, position: str
     """Append two lines to a page as a person, at its start or end."""
     workspace = get_workspace(gateway)
     lines = {"children": [{"paragraph": {"rich_text": text(TIED)}}] * 2, "position": {"type": position}}
-    edits.append(workspace, workspace.pages[page_id], lines, person)
+    page_edits.append(workspace, workspace.pages[page_id], lines, person)
 
 
 @requirement("notes-17")

@@ -10,8 +10,8 @@ from connector_gateway.connectors.notes import value_casts, wire
 from gateway.tests.connectors.notes.page_calls import get_workspace, update
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
+from workspace_sandbox.notes.data.property_values import property_value
 from workspace_sandbox.notes.data.state import DataSource, Page
-from workspace_sandbox.notes.data.values import property_value
 
 WRITABLE = value_casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)

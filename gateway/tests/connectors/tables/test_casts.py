@@ -10,7 +10,7 @@ from connector_gateway.connectors.tables import value_casts
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
-from workspace_sandbox.tables.data.cells import STRICT
+from workspace_sandbox.tables.data.cell_validation import STRICT
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "number": {"precision": 2},

@@ -113,15 +113,15 @@ class ControllableClock:
 
     def _wake(self, before: float) -> None:
         """Wake all waiting tasks. *before* is the time before the clock was moved."""
-        gone_back = max(0.0, before - self.now())
+        set_back = max(0.0, before - self.now())
         for moved in list(self._waiting):
             # Tests control the clock from another thread than the one that serves.
-            moved.get_loop().call_soon_threadsafe(_finish_wait, moved, gone_back)
+            moved.get_loop().call_soon_threadsafe(_finish_wait, moved, set_back)
 
 
-def _finish_wait(waiting: asyncio.Future[float], gone_back: float) -> None:
+def _finish_wait(waiting: asyncio.Future[float], set_back: float) -> None:
     if not waiting.done():
-        waiting.set_result(gone_back)
+        waiting.set_result(set_back)
 
 
 def underlying_time(clock: Clock) -> float:

@@ -7,11 +7,11 @@ from typing import Any
 from multidict import MultiMapping
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
+from workspace_sandbox.tables import errors
 from workspace_sandbox.tables.access import Access
-from workspace_sandbox.tables.data import queries
+from workspace_sandbox.tables.data import record_queries
+from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base, Record, Table, find
-from workspace_sandbox.tables.data.values import Reader
 from workspace_sandbox.tables.data.webhooks import Webhook
 from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
 
@@ -21,7 +21,7 @@ class ApiRequest:
     """An authorised request and the state that it works on."""
 
     workspace: Workspace
-    iterators: queries.ListIterators
+    iterators: record_queries.ListIterators
     access: Access
     path: Mapping[str, str]
     query: MultiMapping[str]
@@ -45,18 +45,18 @@ class ApiRequest:
 
     def table(self) -> Table:
         """Return the table in the path, by id or name."""
-        return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
+        return require(find(self.base.tables, self.path["table"]), errors.no_such_model())
 
     def writable_table(self) -> Table:
         """Return the table in the path. Raises an error if it is read-only."""
         table = self.table()
         if table.synced:
-            raise wire.forbidden()
+            raise errors.forbidden()
         return table
 
     def path_record(self, table: Table) -> Record:
         """Return the record in the path. Raises an error if it does not belong to *table*."""
-        return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
+        return require(table.records.get(self.path["record"]), errors.no_such_record(self.path["record"]))
 
     def write_options(self) -> WriteOptions:
         """Return the options for writing."""
@@ -67,7 +67,7 @@ class ApiRequest:
         """Return a boolean of the body. Absent and null mean False."""
         value = self.body.get(name)
         if value is not None and not isinstance(value, bool):
-            raise wire.invalid_request()
+            raise errors.invalid_request()
         return bool(value)
 
     def record_json(self, table: Table, record: Record) -> dict[str, Any]:

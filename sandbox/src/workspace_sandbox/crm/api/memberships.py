@@ -15,11 +15,12 @@ from workspace_sandbox.crm.arguments import (
     read_object,
 )
 from workspace_sandbox.crm.data.list_members import list_members
-from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
-from workspace_sandbox.crm.data.segments import ObjectList
+from workspace_sandbox.crm.data.lists import ObjectList
+from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
+from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import batch_response, invalid, malformed, page_response
+from workspace_sandbox.crm.errors import invalid, malformed
+from workspace_sandbox.crm.responses import batch_response, page_response
 from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
@@ -92,7 +93,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     return batch_response(portal.now, results)
 
 
-def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
+def _lists_of(portal: Portal, kind: ObjectType, number: int) -> list[dict[str, Any]]:
     alike = [one for one in portal.lists.values() if one.kind is kind and one.deleted is None]
     return [
         {
@@ -106,7 +107,7 @@ def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _kind(type_id: str) -> Kind:
+def _kind(type_id: str) -> ObjectType:
     return require(KIND_NAMES.get(type_id), invalid(f"Unable to infer object type from: {type_id}"))
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.arguments import read_flag, read_kind, read_list, read_object
-from workspace_sandbox.crm.data.directory import Audit, Pipeline, Stage
-from workspace_sandbox.crm.data.object_types import Kind
+from workspace_sandbox.crm.data.object_types import ObjectType
+from workspace_sandbox.crm.data.pipelines import Audit, Pipeline, Stage
+from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
 from workspace_sandbox.kit.errors import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
@@ -118,7 +118,7 @@ async def audit(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response({"results": [one.to_json(portal.account.portal_id) for one in matches]})
 
 
-def _list_json(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
+def _list_json(portal: Portal, kind: ObjectType) -> list[dict[str, Any]]:
     results = [pipeline.to_json(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
     return sorted(results, key=lambda one: one["displayOrder"])
 
@@ -143,7 +143,7 @@ def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
     return require(pipeline.find_stage(request.match_info["stage_id"]), resource_not_found())
 
 
-def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
+def _parse_pipeline(portal: Portal, kind: ObjectType, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
     stages = read_list(raw, "stages")
     if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
         raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
@@ -156,7 +156,7 @@ def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[st
     return Pipeline(identifier, changes.pop("label"), tuple(new_stages), kind.plural, created=at, updated=at, **changes)
 
 
-def _parse_stage(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
+def _parse_stage(portal: Portal, kind: ObjectType, raw: Mapping[str, Any], identifier: str) -> Stage:
     metadata, needed = _metadata(raw), NEEDED[kind.plural]
     if not isinstance(raw.get("label"), str) or needed not in metadata:
         raise invalid(f'Some required fields were not set: ["label", "metadata.{needed}"]')
@@ -220,12 +220,12 @@ def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stag
 
     Otherwise, records keep their stage.
     """
-    kind, gone = read_kind(request), {stage.id for stage in stages}
+    kind, deleted_ids = read_kind(request), {stage.id for stage in stages}
     if kind.pipeline_properties is None or not any(read_flag(request, name) for name in USAGE_CHECKS):
         return
     if any(
         record.properties.get(kind.pipeline_properties[0]) == pipeline.id
-        and record.properties.get(kind.pipeline_properties[1]) in gone
+        and record.properties.get(kind.pipeline_properties[1]) in deleted_ids
         for record in portal.list_records(kind, 0, archived=False)
     ):
         raise ApiError(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

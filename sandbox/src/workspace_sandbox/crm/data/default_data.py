@@ -7,16 +7,17 @@ from random import Random
 from typing import Any
 from unicodedata import normalize
 
-from workspace_sandbox.crm.data.catalogue import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
-from workspace_sandbox.crm.data.definitions import Definition, Option, options
-from workspace_sandbox.crm.data.directory import Account, Owner, Pipeline, deal_stage, ticket_stage
-from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, Kind
+from workspace_sandbox.crm.data.account import Owner, PortalAccount
+from workspace_sandbox.crm.data.built_in_properties import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
+from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, ObjectType
+from workspace_sandbox.crm.data.other_built_in_properties import PRIORITIES
+from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage, ticket_stage
+from workspace_sandbox.crm.data.property_definitions import Definition, Option, options
+from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.records import Creator, Record
-from workspace_sandbox.crm.data.standard_properties import PRIORITIES
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
 from workspace_sandbox.kit.clock import SystemClock
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 CONTACT_COUNT = 1_060
 DEAL_COUNT = 96
@@ -67,7 +68,7 @@ SUPPORT = Pipeline(
     plural="tickets",
 )
 
-ANNEX = Account(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
+ANNEX = PortalAccount(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
 """A second portal, in which the app is not installed by default."""
 
 ANNEX_OWNER = Owner(880_101, ANNEX.user_id, ANNEX.user, "Ines", "Baum")
@@ -212,7 +213,7 @@ def examples(portal: Portal) -> dict[str, Any]:
     }
 
 
-def _store_all(portal: Portal, kind: Kind, rows: list[dict[str, str]], random: Random) -> None:
+def _store_all(portal: Portal, kind: ObjectType, rows: list[dict[str, str]], random: Random) -> None:
     first, step = FIRST_IDS[kind.plural], STEPS[kind.plural]
     every = (ENDING - BEGINNING) / len(rows)
     for number, properties in enumerate(rows):

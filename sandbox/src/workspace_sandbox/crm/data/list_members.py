@@ -1,6 +1,6 @@
 """The members of lists."""
 
-from workspace_sandbox.crm.data.segments import ObjectList, build_test
+from workspace_sandbox.crm.data.lists import ObjectList, build_test
 from workspace_sandbox.crm.data.state import Portal
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.crm.data.catalogue import CREATOR_PROPERTIES
-from workspace_sandbox.crm.data.object_types import Kind
-from workspace_sandbox.crm.data.values import timestamp
+from workspace_sandbox.crm.data.built_in_properties import CREATOR_PROPERTIES
+from workspace_sandbox.crm.data.object_types import ObjectType
+from workspace_sandbox.crm.data.property_values import timestamp
 
 APPLICATION, PERSON = "INTEGRATION", "CRM_UI"
 """The sources of a change."""
@@ -42,7 +42,7 @@ class Creator:
 class Record:
     """A version of a record. Empty properties are missing."""
 
-    kind: Kind
+    kind: ObjectType
     id: int
     properties: Mapping[str, str]
     created_at: float

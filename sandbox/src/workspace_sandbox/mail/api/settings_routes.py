@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 
-from workspace_sandbox.mail import schema
+from workspace_sandbox.mail import body_schema
 from workspace_sandbox.mail.access import AUTH
-from workspace_sandbox.mail.api.methods import Method, define_method, gmail_scopes
+from workspace_sandbox.mail.body_schema import Shape
 from workspace_sandbox.mail.data import settings
-from workspace_sandbox.mail.schema import Shape
+from workspace_sandbox.mail.request import ApiRoute, define_method, gmail_scopes
 
 READ = gmail_scopes("modify", "readonly", "settings.basic")
 # The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
-KEPT = "is kept and shown, and changes nothing else"
+KEPT = "stored and returned, without any other effect"
 
 
-def _settings_methods() -> Iterator[Method]:
+def _settings_methods() -> Iterator[ApiRoute]:
     """Return the methods that read and write a settings object."""
     settings_objects: dict[str, tuple[Shape, frozenset[str], int]] = {
-        "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
-        "Imap": (schema.IMAP, BASIC, 5),
-        "Language": (schema.LANGUAGE, BASIC, 5),
-        "Pop": (schema.POP, BASIC, 100),
-        "Vacation": (schema.VACATION, BASIC, 5),
+        "AutoForwarding": (body_schema.AUTO_FORWARDING, SHARING, 5),
+        "Imap": (body_schema.IMAP, BASIC, 5),
+        "Language": (body_schema.LANGUAGE, BASIC, 5),
+        "Pop": (body_schema.POP, BASIC, 100),
+        "Vacation": (body_schema.VACATION, BASIC, 5),
     }
     for name, (shape, scopes, units) in settings_objects.items():
         key = name[0].lower() + name[1:]
@@ -38,14 +38,17 @@ def _settings_methods() -> Iterator[Method]:
         )
 
 
-_S, _F, _A = schema.SEND_AS, schema.FILTER, schema.FORWARDING
+_S, _F, _A = body_schema.SEND_AS, body_schema.FILTER, body_schema.FORWARDING
 _ADDRESS, _OWN = "/settings/forwardingAddresses", "/settings/sendAs/{sendAsEmail}"
-_EITHER, _N = BASIC | SHARING, schema.NOTHING
+_EITHER, _N = BASIC | SHARING, body_schema.NOTHING
 
-SETTINGS: Sequence[Method] = (
+SETTINGS: Sequence[ApiRoute] = (
     *_settings_methods(),
     define_method(
-        "settings.filters.list GET /settings/filters ListFilters 1", settings.list_filters, READ, schema.FILTER_LIST
+        "settings.filters.list GET /settings/filters ListFilters 1",
+        settings.list_filters,
+        READ,
+        body_schema.FILTER_LIST,
     ),
     define_method(
         "settings.filters.create POST /settings/filters CreateFilter 5",
@@ -63,7 +66,7 @@ SETTINGS: Sequence[Method] = (
         f"settings.forwardingAddresses.list GET {_ADDRESS} ListForwardingAddresses 1",
         settings.list_forwarding,
         READ,
-        schema.FORWARDING_LIST,
+        body_schema.FORWARDING_LIST,
     ),
     define_method(
         f"settings.forwardingAddresses.create POST {_ADDRESS} CreateForwardingAddress 100",
@@ -71,7 +74,7 @@ SETTINGS: Sequence[Method] = (
         SHARING,
         _A,
         body=_A,
-        unsupported="nobody is asked to agree",
+        unsupported="no confirmation is requested",
     ),
     define_method(
         f"settings.forwardingAddresses.get GET {_ADDRESS}/{{forwardingEmail}} GetForwardingAddress 1",
@@ -89,8 +92,8 @@ SETTINGS: Sequence[Method] = (
         "settings.sendAs.list GET /settings/sendAs ListSendAs 1",
         settings.list_send_as,
         READ,
-        schema.SEND_AS_LIST,
-        unsupported="only the own address, without aliases",
+        body_schema.SEND_AS_LIST,
+        unsupported="only the mailbox's own address, without aliases",
     ),
     define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
     *(
@@ -100,7 +103,7 @@ SETTINGS: Sequence[Method] = (
             _EITHER,
             _S,
             body=_S,
-            unsupported="a signature is kept and not put below messages",
+            unsupported="signatures are stored but not added to messages",
         )
         for name, verb, rpc in (
             ("settings.sendAs.update", "PUT", "UpdateSendAs"),
