@@ -83,7 +83,7 @@ tenants: .venv/test  ## Deliver to customers, apps and teams drawn at random; no
 	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
 
 shapes: .venv/test  ## Call every operation with requests of every shape for a minute; each finding is to be read
-	@PYTHONPATH=tests $(BIN)/python -m hostile.shapes $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.schemathesis_calls $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	@$(LOCK) --group build gateway/pyproject.toml -o requirements/run.txt

@@ -78,10 +78,10 @@ def open_link(gateway: Gateway, **more: Any) -> dict[str, Any]:
     return data
 
 
-def connected(someone: BrowserUser) -> str:
+def connected(browser_user: BrowserUser) -> str:
     """A connection that *someone* has connected."""
-    invitation = open_link(someone.gateway)
-    assert 200 == someone.allow(invitation["connect_url"]).status_code
+    invitation = open_link(browser_user.gateway)
+    assert 200 == browser_user.allow(invitation["connect_url"]).status_code
     return str(invitation["connection_id"])
 
 

@@ -12,7 +12,7 @@ from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
 from hostile.bystander import Seen, watch_bystander
 from hostile.outcome_cases import every_case, failures, run_cases
-from hostile.token_guesses import RATE, compare
+from hostile.token_attempts import RATE, compare
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox

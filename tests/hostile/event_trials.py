@@ -16,7 +16,7 @@ from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
 from harness.watches import settle
 from hostile.call_trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
-from hostile.odd_responses import mangled
+from hostile.response_mutations import mangled
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 NOTES_SECRET = "secret_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"

@@ -13,7 +13,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from hostile.odd_responses import mangled
+from hostile.response_mutations import mangled
 from simulation.vendors import READS
 from workspace_sandbox.kit.threads import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox

@@ -12,7 +12,7 @@ from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.bystander import MEBIBYTE
-from hostile.token_guesses import compare, guess_tokens
+from hostile.token_attempts import compare, guess_tokens
 from workspace_sandbox.notes import NotesEmulator
 
 GROWN_MIB = 32

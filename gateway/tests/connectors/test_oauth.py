@@ -61,7 +61,7 @@ def connector(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def house(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         run_emulators(**{connector: EMULATORS[connector]}) as sandbox,
         run_gateway(
@@ -72,24 +72,24 @@ def house(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def gateway(house: Gateway, connector: str) -> Iterator[Gateway]:
-    house.clear(connector)
+def gateway(module_gateway: Gateway, connector: str) -> Iterator[Gateway]:
+    module_gateway.clear(connector)
     # New tokens of chat end only with this knob, and without an end there is nothing to renew.
-    house.sandbox.emulators[connector].context.knobs |= {"rotation": True} if connector == "chat" else {}
-    yield house
-    house.authorise(connector)
+    module_gateway.sandbox.emulators[connector].context.knobs |= {"rotation": True} if connector == "chat" else {}
+    yield module_gateway
+    module_gateway.authorise(connector)
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[BrowserUser]:
-    with user(gateway) as someone:
-        yield someone
+def browser_user(gateway: Gateway) -> Iterator[BrowserUser]:
+    with user(gateway) as browser_user:
+        yield browser_user
 
 
-def connected(someone: BrowserUser, connector: str, account: str = "") -> str:
+def connected(browser_user: BrowserUser, connector: str, account: str = "") -> str:
     """Connect an account as *someone* and return the connection."""
-    invitation = open_link(someone.gateway, connector=connector)
-    page = someone.allow(invitation["connect_url"], account=account)
+    invitation = open_link(browser_user.gateway, connector=connector)
+    page = browser_user.allow(invitation["connect_url"], account=account)
     assert "Connected" == heading(page)
     return str(invitation["connection_id"])
 
@@ -117,17 +117,17 @@ def second(gateway: Gateway, connector: str) -> str:
     return str([*chosen["notes"]][1]) if chosen else OAUTH_FLOWS[connector].second
 
 
-def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
-    connection_id = connected(someone, connector)
+def test_an_account_is_connected_and_used(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
+    connection_id = connected(browser_user, connector)
     after = page_texts(gateway, connection_id)
 
     assert ("active", NAMES[connector][0]) == (after["status"], after["account_name"])
     assert 200 == called(gateway, connector, connection_id).status
 
 
-def test_a_cancelled_consent_connects_nothing(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
+def test_a_cancelled_consent_connects_nothing(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
     invitation = open_link(gateway, connector=connector)
-    page = someone.cancel(invitation["connect_url"])
+    page = browser_user.cancel(invitation["connect_url"])
 
     assert (400, "You did not allow the access") == (page.status_code, heading(page))
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
@@ -135,12 +135,12 @@ def test_a_cancelled_consent_connects_nothing(gateway: Gateway, someone: Browser
 
 @requirement("connections-12")
 def test_another_account_is_connected_only_where_that_is_allowed(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    connection_id, other = connected(someone, connector), second(gateway, connector)
-    page = someone.allow(reconnecting(gateway, connection_id), account=other)
+    connection_id, other = connected(browser_user, connector), second(gateway, connector)
+    page = browser_user.allow(reconnecting(gateway, connection_id), account=other)
     before = page_texts(gateway, connection_id)["account_name"]
-    someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
+    browser_user.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
 
     assert "This is another account" == heading(page)
     assert NAMES[connector] == (before, page_texts(gateway, connection_id)["account_name"])
@@ -148,10 +148,10 @@ def test_another_account_is_connected_only_where_that_is_allowed(
 
 @pytest.mark.parametrize("connector", sorted(OAUTH_FLOWS.keys() - {"notes"}), indirect=True, scope="module")
 def test_an_expiring_token_is_refreshed_once_for_all_calls(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     gateway.knob(connector, token_seconds=30)
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.knob(connector, token_seconds=86_400)
     gateway.sandbox.emulators[connector].context.request_log.clear()
     call = partial(called, gateway, connector, connection_id)
@@ -163,10 +163,10 @@ def test_an_expiring_token_is_refreshed_once_for_all_calls(
 
 @requirement("connections-18", "connections-23")
 def test_a_rejected_token_is_refreshed_and_the_call_resent(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.fault(connector, path=API[connector], times=1, fault="status", **ENDED[connector])
     gateway.sandbox.emulators[connector].context.request_log.clear()
     reply = called(gateway, connector, connection_id)
@@ -176,8 +176,10 @@ def test_a_rejected_token_is_refreshed_and_the_call_resent(
 
 
 @pytest.mark.parametrize("connector", ["boards"], indirect=True, scope="module")
-def test_an_invisible_board_does_not_cause_a_refresh(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
-    gateway.connections[connector] = connected(someone, connector)
+def test_an_invisible_board_does_not_cause_a_refresh(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
+) -> None:
+    gateway.connections[connector] = connected(browser_user, connector)
     gateway.sandbox.emulators[connector].context.request_log.clear()
     reply = read(gateway, connector, calls_of(connector).readings(gateway.examples(connector))[1])
 
@@ -191,22 +193,22 @@ def test_an_invisible_board_does_not_cause_a_refresh(gateway: Gateway, someone: 
     scope="module",
 )
 def test_tokens_are_revoked_if_the_vendor_supports_it(
-    gateway: Gateway, someone: BrowserUser, connector: str, path: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, path: str
 ) -> None:
     remove_all(gateway)
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.operator("DELETE", f"/v1/connections/{connection_id}")
 
     assert ("POST", path, 200) == gateway.journal(connector)[-1]
 
 
 def test_a_revoked_authorisation_is_reported_and_restored_by_reconnecting(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.revoke(connector)
     response = called(gateway.with_key(manages_connections=True), connector, connection_id)
-    someone.allow(response.details[-1]["reconnect_url"])
+    browser_user.allow(response.details[-1]["reconnect_url"])
     repeat = called(gateway, connector, connection_id)
 
     assert (401, "connection_revoked", 200) == (response.status, response.code, repeat.status)
@@ -216,13 +218,13 @@ def test_a_revoked_authorisation_is_reported_and_restored_by_reconnecting(
 @requirement("connections-37")
 @pytest.mark.parametrize("connector", ["boards", "mail", "chat", "tables"], indirect=True, scope="module")
 def test_an_unused_code_of_one_consent_connects_nothing_in_another(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     created = open_link(gateway, connector=connector)
     with user(gateway) as victim, Browser() as there, Browser() as here:
         stolen = there.allow(victim.depart(open_link(gateway, connector=connector)["connect_url"]))
-        own = someone.depart(created["connect_url"])
-        page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
+        own = browser_user.depart(created["connect_url"])
+        page = browser_user.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
     assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
     assert ("pending", None) == (page_texts(gateway, created["connection_id"])["status"], stolen.get("error"))
@@ -255,9 +257,9 @@ def test_a_token_of_a_foreign_key_is_reported_and_not_revoked(gateway: Gateway, 
 @requirement("connections-25")
 @pytest.mark.parametrize("connector", ["mail", "crm"], indirect=True, scope="module")
 def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    first, second = connected(someone, connector), connected(someone, connector)
+    first, second = connected(browser_user, connector), connected(browser_user, connector)
     gateway.operator("DELETE", f"/v1/connections/{first}")
     stored = called(gateway, connector, second)
 
@@ -274,10 +276,10 @@ def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
     scope="module",
 )
 def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
-    gateway: Gateway, someone: BrowserUser, connector: str, unticked: str, operation: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, unticked: str, operation: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
-    page = someone.allow(invitation["connect_url"], unticked={unticked})
+    page = browser_user.allow(invitation["connect_url"], unticked={unticked})
 
     assert (400, "Not everything was allowed") == (page.status_code, heading(page))
     assert f"<code>{unticked}</code>" in page.text
@@ -310,11 +312,11 @@ FAILURES: dict[str, dict[str, Any]] = {
 @requirement("connections-9")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_token_request_that_fails_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str, failure: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
-    page = someone.allow(invitation["connect_url"])
+    page = browser_user.allow(invitation["connect_url"])
     gateway.clear(connector)
 
     assert (502, "The application did not answer") == (page.status_code, heading(page))
@@ -324,12 +326,12 @@ def test_a_token_request_that_fails_connects_nothing(
 @requirement("connections-7")
 @pytest.mark.parametrize("connector", ["mail"], indirect=True, scope="module")
 def test_an_response_in_the_name_of_another_sender_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
-    consent = someone.depart(invitation["connect_url"])
+    consent = browser_user.depart(invitation["connect_url"])
     with Browser() as there:
-        page = someone.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
+        page = browser_user.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
 
     assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
     assert ("pending", 0) == (
@@ -341,26 +343,26 @@ def test_an_response_in_the_name_of_another_sender_connects_nothing(
 # Codes and tokens that the application takes no more
 
 
-def reused(someone: BrowserUser, connector: str) -> tuple[str, httpx.Response]:
+def reused(browser_user: BrowserUser, connector: str) -> tuple[str, httpx.Response]:
     """Return a pending connection, and the page for a code that was redeemed for another one."""
-    gateway = someone.gateway
+    gateway = browser_user.gateway
     spent, created = (
-        someone.depart(open_link(gateway, connector=connector)["connect_url"]),
+        browser_user.depart(open_link(gateway, connector=connector)["connect_url"]),
         open_link(gateway, connector=connector),
     )
     with Browser() as there:
         answer = there.allow(spent)
-    assert "Connected" == heading(someone.come_back(spent, answer))
-    consent = someone.depart(created["connect_url"])
+    assert "Connected" == heading(browser_user.come_back(spent, answer))
+    consent = browser_user.depart(created["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
-    return created["connection_id"], someone.come_back(consent, answer | {"state": state})
+    return created["connection_id"], browser_user.come_back(consent, answer | {"state": state})
 
 
 @requirement("connections-9")
 def test_a_code_that_was_redeemed_before_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    connection_id, page = reused(someone, connector)
+    connection_id, page = reused(browser_user, connector)
     connection = page_texts(gateway, connection_id)
 
     assert (400, "The consent does not hold any more", True) == (
@@ -384,10 +386,10 @@ def rested(gateway: Gateway) -> None:
 @requirement("connections-21")
 @pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
 def test_a_renewal_that_fails_for_a_time_revokes_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str, failure: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
     ended(gateway, connector, 1)
     failed = called(gateway, connector, connection_id)
@@ -407,10 +409,10 @@ SURVIVE = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": 
 @requirement("connections-21", "connections-22")
 @pytest.mark.parametrize("lost", ["drop_after", "garbage"])
 def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
-    gateway: Gateway, someone: BrowserUser, connector: str, lost: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, lost: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connected(browser_user, connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, fault=lost)
     ended(gateway, connector, 2)
     failed = called(gateway, connector, connection_id)

@@ -1,4 +1,4 @@
-"""``python -m hostile.token_guesses URL TOKENS RATE ADDRESSES``: send wrong tokens steadily and count the responses.
+"""``python -m hostile.token_attempts URL TOKENS RATE ADDRESSES``: send wrong tokens steadily and count the responses.
 
 A process of its own, so that what guessing costs the guesser delays nobody who is measured. ``compare`` measures what
 the operator and a key notice of it.
@@ -69,7 +69,7 @@ def guess_tokens(installation: Installation, tokens: int, rate: float, addresses
     command = [
         sys.executable,
         "-m",
-        "hostile.token_guesses",
+        "hostile.token_attempts",
         installation.base_url,
         *map(str, (tokens, rate, addresses)),
     ]

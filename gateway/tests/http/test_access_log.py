@@ -1,4 +1,4 @@
-"""The access log: a line for every answer where it is wanted, without what is for the caller alone."""
+"""The access log: a line for every response if enabled, without confidential data."""
 
 import json
 from collections.abc import Iterator
@@ -26,37 +26,37 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """What was printed since the last look, which is one line at least."""
-    lines: list[str] = []
+def read_output(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Wait for output, and return its lines since the last call."""
+    read_access_log: list[str] = []
 
-    def some() -> bool:
-        lines.extend(capsys.readouterr().out.splitlines())
-        return bool(lines)
+    def has_lines() -> bool:
+        read_access_log.extend(capsys.readouterr().out.splitlines())
+        return bool(read_access_log)
 
-    wait_until(some)
-    return lines
+    wait_until(has_lines)
+    return read_access_log
 
 
-def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """The lines of the access log since the last look, of which there is one at least."""
+def read_access_log(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Wait for lines of the access log, and return those since the last call."""
     logged: list[dict[str, Any]] = []
 
-    def some() -> bool:
+    def has_lines() -> bool:
         entries = map(json.loads, capsys.readouterr().out.splitlines())
         logged.extend(line for line in entries if line["event"] == "answered")
         return bool(logged)
 
-    wait_until(some)
+    wait_until(has_lines)
     return logged
 
 
 @requirement("common-151")
-def test_an_answer_is_logged_with_its_run_and_without_its_query(
+def test_a_response_is_logged_with_its_run_and_without_its_query(
     gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reply = gateway.get("/notes/databases", limit=1)
-    (line,) = lines(capsys)
+    (line,) = read_access_log(capsys)
 
     assert reply.body["run_id"] == line["run_id"]
     assert ("GET", "/v1/connectors/notes/databases", 200) == (line["method"], line["path"], line["status"])
@@ -71,7 +71,7 @@ def test_an_answer_is_logged_with_its_run_and_without_its_query(
         ("/hooks/notes/what-cannot-be-guessed", "/hooks/notes/…"),
         ("/hooks/notes", "/hooks/notes"),
         (f"/v1/runs/{RUN_ID}", f"/v1/runs/{RUN_ID}"),
-        # Addresses that are nearly right
+        # Similar paths
         ("//connect/what-cannot-be-guessed", "//connect/…"),
         ("/connect//what-cannot-be-guessed", "/connect//…"),
         ("/Connect/what-cannot-be-guessed", "/…/…"),
@@ -86,11 +86,11 @@ def test_an_answer_is_logged_with_its_run_and_without_its_query(
     ],
 )
 @requirement("common-151", "secrets-6")
-def test_a_path_is_logged_without_what_may_be_a_token(
+def test_possible_tokens_in_paths_are_not_logged(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], path: str, logged: str
 ) -> None:
     gateway.request("GET", path)
-    (line,) = lines(capsys)
+    (line,) = read_access_log(capsys)
 
     assert logged == line["path"]
 
@@ -101,22 +101,22 @@ def test_any_path_is_logged_on_one_line_of_ascii(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     gateway.request("GET", f"/{quote(text)}")
-    lines = printed(capsys)
+    read_access_log = read_output(capsys)
 
-    assert ["/…"] == [json.loads(line)["path"] for line in lines]
-    assert all(line.isascii() and line.isprintable() for line in lines)
+    assert ["/…"] == [json.loads(line)["path"] for line in read_access_log]
+    assert all(line.isascii() and line.isprintable() for line in read_access_log)
 
 
 @requirement("common-151")
 def test_rejected_requests_are_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": "Bearer nobody"})
-    (line,) = lines(capsys)
+    (line,) = read_access_log(capsys)
 
     assert (401, reply.body["run_id"]) == (line["status"], line["run_id"])
 
 
 @requirement("common-151")
-def test_nothing_is_logged_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_access_log_is_off_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path) as gateway:
         gateway.get("/notes/databases", limit=1)
 
@@ -133,6 +133,6 @@ def test_behind_a_trusted_proxy_the_client_is_logged(tmp_path: Path, capsys: pyt
     forged = {"Forwarded": "for=198.51.100.66, for=203.0.113.9;proto=https", "X-Forwarded-For": "198.51.100.66"}
     with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path, **proxied) as gateway:
         gateway.request("GET", "/healthz", headers=forged)
-        (line,) = lines(capsys)
+        (line,) = read_access_log(capsys)
 
     assert "203.0.113.9" == line["client"]

@@ -1,4 +1,4 @@
-"""Tokens that have ended are renewed once, for all calls, and a failure that passes costs nobody the connection."""
+"""Expired tokens are refreshed once for all calls, and a transient failure revokes no connection."""
 
 import asyncio
 
@@ -16,27 +16,27 @@ TOKEN = "/v1/oauth/token"
 
 
 @pytest.fixture
-def connection(someone: BrowserUser) -> str:
-    """A connection whose token the third party does not take any more, though its refresh token is good."""
-    connection_id = connected(someone)
-    end(someone.gateway)
-    someone.gateway.sandbox.emulators["notes"].context.request_log.clear()
+def connection(browser_user: BrowserUser) -> str:
+    """A connection whose access token has expired, although its refresh token is valid."""
+    connection_id = connected(browser_user)
+    expire_tokens(browser_user.gateway)
+    browser_user.gateway.sandbox.emulators["notes"].context.request_log.clear()
     return connection_id
 
 
-def end(gateway: Gateway) -> None:
-    """End all tokens that were issued by OAuth."""
+def expire_tokens(gateway: Gateway) -> None:
+    """Expire all tokens that were issued by OAuth."""
     for token in create_emulator(gateway.sandbox, NotesEmulator).oauth.tokens.values():
         token.expires_at = token.issued_at if token.kind == "access" and token.grant.client_id else None
 
 
-def token_request_count(gateway: Gateway) -> int:
-    """How often tokens were asked for."""
+def count_token_requests(gateway: Gateway) -> int:
+    """Return the number of token requests."""
     return sum(path == TOKEN for _, path, _ in gateway.journal("notes"))
 
 
-def calls(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, str]]:
-    """Status and code of calls at the same time."""
+def call_concurrently(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, str]]:
+    """Return status and code of concurrent calls."""
     url, query = f"{gateway.base_url}/v1/connectors/notes/databases", {"connection_id": connection_id}
 
     async def call(client: ClientSession) -> tuple[int, str]:
@@ -52,20 +52,20 @@ def calls(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, s
     return asyncio.run(call_all())
 
 
-def rested(gateway: Gateway) -> None:
-    """Let the pause after a failure pass."""
+def clear_backoffs(gateway: Gateway) -> None:
+    """Skip the backoff after a failure."""
     gateway.app.connections.token_refresher._backoffs.clear()
 
 
 @requirement("connections-18")
-def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway, connection: str) -> None:
+def test_a_write_with_an_expired_token_is_resent_once(gateway: Gateway, connection: str) -> None:
     database_id = gateway.examples("notes")["database_id"]
     reply = gateway.post(
         "/notes/pages", connection_id=connection, database_id=database_id, properties={"Name": "Renewed"}
     )
     created = [seen for seen in gateway.journal("notes") if seen[:2] == ("POST", "/v1/pages")]
 
-    assert (200, 1) == (reply.status, token_request_count(gateway))
+    assert (200, 1) == (reply.status, count_token_requests(gateway))
     assert 1 == len([seen for seen in created if seen[2] == 200])
 
 
@@ -82,14 +82,14 @@ def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway
     ],
     ids=["failed", "throttled", "page", "wrong shape", "our client", "cut"],
 )
-def test_a_renewal_that_fails_for_a_time_revokes_nothing(
+def test_a_transient_refresh_failure_revokes_no_connection(
     gateway: Gateway, connection: str, fault: dict[str, object], code: str
 ) -> None:
     gateway.fault("notes", path=TOKEN, times=1, **fault)
-    failed = calls(gateway, connection, 20)
+    failed = call_concurrently(gateway, connection, 20)
     between = page_texts(gateway, connection)["status"]
     gateway.clear("notes")
-    rested(gateway)
+    clear_backoffs(gateway)
     after = gateway.get("/notes/databases", connection_id=connection)
 
     assert {code} == {error_code for _, error_code in failed}
@@ -97,7 +97,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 
 
 @requirement("connections-21")
-def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
+def test_calls_wait_for_a_refresh_no_longer_than_its_lease(
     gateway: Gateway, connection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_client, "TOKEN_TIMEOUT_SECONDS", 0.1)
@@ -109,7 +109,7 @@ def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
 
 
 @requirement("connections-24")
-def test_no_token_is_revealed_when_a_rejected_renewal_echoes_it(gateway: Gateway, connection: str) -> None:
+def test_a_token_echoed_by_a_rejected_refresh_is_not_revealed(gateway: Gateway, connection: str) -> None:
     stored = gateway.run(gateway.app.connections.find(connection))
     assert stored is not None
     secret = stored.stored["refresh_token"]

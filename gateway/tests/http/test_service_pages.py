@@ -1,4 +1,4 @@
-"""What the service tells of itself: health, metrics, the OpenAPI document and the reference."""
+"""Pages about the service: health, metrics, the OpenAPI document and the reference."""
 
 import re
 import threading
@@ -23,7 +23,7 @@ OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/star
 
 
 @pytest.mark.parametrize("path", OPEN)
-def test_it_needs_no_key(gateway: Gateway, path: str) -> None:
+def test_service_pages_require_no_key(gateway: Gateway, path: str) -> None:
     answer = gateway.http.get(gateway.base_url + path)
     head = gateway.http.head(gateway.base_url + path)
 
@@ -31,19 +31,19 @@ def test_it_needs_no_key(gateway: Gateway, path: str) -> None:
 
 
 @requirement("common-129")
-def test_it_says_that_it_is_alive(gateway: Gateway) -> None:
+def test_healthz_reports_alive(gateway: Gateway) -> None:
     assert {"status": "alive"} == gateway.request("GET", "/healthz").body
 
 
 @requirement("common-130")
-def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> None:
+def test_readyz_reports_readiness_and_its_checks(gateway: Gateway) -> None:
     assert {"status": "ready", "checks": {"database": "ok"}, "shared_store": "memory"} == gateway.request(
         "GET", "/readyz"
     ).body
 
 
 @requirement("common-130")
-def test_it_is_not_ready_without_its_database(gateway: Gateway) -> None:
+def test_readyz_fails_without_the_database(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         reply = gateway.request("GET", "/readyz")
 
@@ -52,8 +52,8 @@ def test_it_is_not_ready_without_its_database(gateway: Gateway) -> None:
     assert reply.body["checks"]["database"].startswith("failed")
 
 
-def counted(gateway: Gateway, name: str = "gateway_calls_total", **labels: str) -> float:
-    """How much was counted so far, of calls if of nothing else."""
+def get_metric(gateway: Gateway, name: str = "gateway_calls_total", **labels: str) -> float:
+    """Return the current value of a metric, by default of the calls."""
     text = gateway.http.get(f"{gateway.base_url}/metrics").text
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return sum(sample.value for sample in samples if sample.name == name and labels == sample.labels)
@@ -62,12 +62,12 @@ def counted(gateway: Gateway, name: str = "gateway_calls_total", **labels: str) 
 @requirement("common-131")
 def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
     labels = {"connector": "shelf", "operation": "list_things", "status": "200"}
-    before = counted(gateway, **labels)
+    before = get_metric(gateway, **labels)
     gateway.get("/shelf/things")
     gateway.get("/shelf/things", limit="x")
 
-    assert 1 == counted(gateway, **labels) - before
-    assert 1 <= counted(gateway, **(labels | {"status": "422"}))
+    assert 1 == get_metric(gateway, **labels) - before
+    assert 1 <= get_metric(gateway, **(labels | {"status": "422"}))
 
 
 def test_responses_of_an_unexpected_shape_are_counted_by_location(gateway: Gateway, shelf: FakeUpstream) -> None:
@@ -77,12 +77,12 @@ def test_responses_of_an_unexpected_shape_are_counted_by_location(gateway: Gatew
     gateway.post("/shelf/things", name="another")
 
     name, labels = "gateway_upstream_unexpected_total", {"connector": "shelf", "place": "items[].id"}
-    assert 2 == counted(gateway, name, **labels)
+    assert 2 == get_metric(gateway, name, **labels)
 
 
-def test_durations_are_counted_in_buckets_with_their_sum(house: Gateway) -> None:
-    house.get("/shelf/things")
-    text = house.http.get(f"{house.base_url}/metrics").text
+def test_durations_are_counted_in_buckets_with_their_sum(module_gateway: Gateway) -> None:
+    module_gateway.get("/shelf/things")
+    text = module_gateway.http.get(f"{module_gateway.base_url}/metrics").text
     (family,) = [one for one in text_string_to_metric_families(text) if one.name == "gateway_call_seconds"]
     seen = [sample for sample in family.samples if sample.labels["operation"] == "list_things"]
     counts = [sample.value for sample in seen if sample.name.endswith("_bucket")]
@@ -95,21 +95,21 @@ def test_durations_are_counted_in_buckets_with_their_sum(house: Gateway) -> None
 
 
 @pytest.fixture(scope="module")
-def document(house: Gateway) -> dict[str, Any]:
-    described: dict[str, Any] = house.http.get(f"{house.base_url}/openapi.json").json()
+def document(module_gateway: Gateway) -> dict[str, Any]:
+    described: dict[str, Any] = module_gateway.http.get(f"{module_gateway.base_url}/openapi.json").json()
     return described
 
 
-def references(value: Any) -> set[str]:
-    """Every reference in a document."""
+def iterate_references(value: Any) -> set[str]:
+    """Return every reference in a document."""
     if isinstance(value, dict):
         own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
-        return own.union(*map(references, value.values()))
-    return set().union(*map(references, value)) if isinstance(value, list) else set()
+        return own.union(*map(iterate_references, value.values()))
+    return set().union(*map(iterate_references, value)) if isinstance(value, list) else set()
 
 
 def resolve(document: Any, reference: str) -> Any:
-    """What a reference leads to."""
+    """Return the target of a reference."""
     for part in reference.removeprefix("#/").split("/"):
         document = document[part]
     return document
@@ -118,24 +118,24 @@ def resolve(document: Any, reference: str) -> Any:
 @requirement("common-132")
 def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
     assert "3.1.0" == document["openapi"]
-    assert all(resolve(document, reference) for reference in references(document))
+    assert all(resolve(document, reference) for reference in iterate_references(document))
 
 
-def test_the_document_can_be_read_by_tools(document: dict[str, Any]) -> None:
+def test_the_document_is_readable_by_openapi_tools(document: dict[str, Any]) -> None:
     schema = schemathesis.openapi.from_dict(document)
     read = [result for result in schema.get_all_operations() if isinstance(result, Ok)]
 
     assert sum(len(methods) for methods in document["paths"].values()) == len(read)
 
 
-def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
+def test_operation_ids_are_unique(document: dict[str, Any]) -> None:
     names = [described["operationId"] for methods in document["paths"].values() for described in methods.values()]
 
     assert sorted(set(names)) == sorted(names)
 
 
 @requirement("common-56")
-def test_every_route_of_the_document_is_there(gateway: Gateway, document: dict[str, Any]) -> None:
+def test_every_documented_route_exists(gateway: Gateway, document: dict[str, Any]) -> None:
     replies = [
         gateway.request(method.upper(), re.sub(r"{\w+}", "x", path), headers={"Authorization": ""})
         for path, methods in document["paths"].items()
@@ -153,7 +153,7 @@ def test_the_document_of_all_connectors_names_every_operation() -> None:
 
 
 @requirement("common-45")
-def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
+def test_every_error_has_a_unique_code_a_status_and_a_remedy() -> None:
     errors = list(all_errors())
 
     assert len(errors) == len({error.code for error in errors})
@@ -164,7 +164,7 @@ def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
 LOADED = re.compile(r"""(?:src|srcset|action|poster|data)\s*=\s*["']([^"']+)|url\(([^)]+)\)|@import""")
 
 
-def test_the_reference_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
+def test_the_reference_loads_nothing_from_other_hosts(gateway: Gateway) -> None:
     answer = gateway.http.get(f"{gateway.base_url}/docs")
     loaded = [address for address, _ in LOADED.findall(answer.text)]
     links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", answer.text)
@@ -177,7 +177,7 @@ def test_the_reference_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
     assert ["/assets/icon.svg", "/assets/style.css"] == [address.partition("?")[0] for address in links]
 
 
-def test_the_reference_may_run_load_and_call_only_what_comes_from_here(gateway: Gateway) -> None:
+def test_the_reference_policy_allows_only_its_own_origin(gateway: Gateway) -> None:
     policy = gateway.http.get(f"{gateway.base_url}/docs").headers["content-security-policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
 
@@ -187,7 +187,7 @@ def test_the_reference_may_run_load_and_call_only_what_comes_from_here(gateway: 
     assert "'self' 'unsafe-inline'" == rules["style-src"]
 
 
-def test_the_viewer_is_sent_compressed_to_whoever_takes_that(gateway: Gateway) -> None:
+def test_the_viewer_is_compressed_if_the_client_accepts_it(gateway: Gateway) -> None:
     address = f"{gateway.base_url}/docs/viewer.js"
     plain = gateway.http.get(address, headers={"Accept-Encoding": "identity"})
     packed = gateway.http.get(address, headers={"Accept-Encoding": "gzip"})
@@ -213,19 +213,19 @@ def test_the_reference_names_every_operation(gateway: Gateway, document: dict[st
     assert [] == [path for path in document["paths"] if path not in page]
 
 
-def test_threads_do_not_pile_up(gateway: Gateway) -> None:
+def test_threads_do_not_accumulate(gateway: Gateway) -> None:
     before = threading.active_count()
     gateway.together(*[lambda: gateway.get("/shelf/things")] * 20)
 
     assert threading.active_count() <= before + 5
 
 
-# Who may see what
+# Permissions
 
 
 @requirement("common-179")
 @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/errors/invalid_json"])
-def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gateway, path: str) -> None:
+def test_pages_load_no_foreign_content_and_cannot_be_framed(gateway: Gateway, path: str) -> None:
     headers = gateway.http.get(gateway.base_url + path).headers
     policy = headers["content-security-policy"].split("; ")
 
@@ -234,7 +234,7 @@ def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gatewa
 
 
 @requirement("common-178")
-def test_metrics_require_their_token_where_one_is_set(tmp_path: Path) -> None:
+def test_metrics_require_the_configured_token(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
         metrics = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
         rejected = [
@@ -249,7 +249,7 @@ def test_metrics_require_their_token_where_one_is_set(tmp_path: Path) -> None:
     ]
 
 
-# Where there is nothing
+# Unknown paths
 
 
 @requirement("common-193")
@@ -263,7 +263,7 @@ def test_a_browser_gets_an_error_page_at_an_unknown_path(gateway: Gateway, path:
 
 
 @requirement("common-193")
-def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) -> None:
+def test_the_404_page_links_to_the_closest_match(gateway: Gateway) -> None:
     url = f"{gateway.base_url}/docs/errors/ratelimited"
     answer = gateway.http.get(url, headers={"Accept": "text/html"})
 
@@ -274,7 +274,7 @@ def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) ->
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/v1/nope"), ("POST", "/console/nope"), ("GET", "/v1/connectors/x")]
 )
-def test_programs_get_the_error_shape_at_an_unknown_path(gateway: Gateway, method: str, path: str) -> None:
+def test_api_clients_get_the_error_shape_at_an_unknown_path(gateway: Gateway, method: str, path: str) -> None:
     answer = gateway.http.request(method, gateway.base_url + path, headers={"Accept": "text/html"})
 
     assert (404, "route_not_found") == (answer.status_code, answer.json()["error"]["code"])

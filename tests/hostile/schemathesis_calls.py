@@ -1,4 +1,4 @@
-"""``python -m hostile.shapes``: schemathesis calls every operation, in front of the emulators, for a minute.
+"""``python -m hostile.schemathesis_calls``: schemathesis calls every operation of the emulators for a minute.
 
 Exit 1 means findings. What is valid by its shape and refused by its meaning, such as a cursor that nobody issued, is
 among them, so each is to be read.

@@ -1,4 +1,4 @@
-"""The address of a client behind trusted proxies, whatever stands in the header."""
+"""The client address behind trusted proxies, for any value of the header."""
 
 from ipaddress import ip_network
 
@@ -13,7 +13,7 @@ PROXIES = [ip_network(one) for one in ("10.0.0.0/8", "fd00::/8")]
 
 
 class Application:
-    """Remembers the client of the last request."""
+    """Stores the client of the last request."""
 
     stopping = clients = lifespan = None
     fixed_segments: frozenset[str] = frozenset()
@@ -22,8 +22,8 @@ class Application:
         self.client = scope["client"]
 
 
-async def client_of(header: str, *values: str, peer: str = PROXY) -> str:
-    """The client of a request from *peer* with these values of *header*."""
+async def get_client(header: str, *values: str, peer: str = PROXY) -> str:
+    """Return the client of a request from *peer* with these values of *header*."""
     application = Application()
     headers = [(header.encode(), value.encode("latin-1")) for value in values]
     scope = {"type": "http", "client": (peer, 5000), "headers": headers}
@@ -62,7 +62,7 @@ async def client_of(header: str, *values: str, peer: str = PROXY) -> str:
     ],
 )
 async def test_x_forwarded_for_is_read_from_the_right(values: list[str], expected: str) -> None:
-    assert expected == await client_of("x-forwarded-for", *values)
+    assert expected == await get_client("x-forwarded-for", *values)
 
 
 @requirement("limits-5")
@@ -97,17 +97,17 @@ async def test_x_forwarded_for_is_read_from_the_right(values: list[str], expecte
     ],
 )
 async def test_forwarded_is_read_from_the_right(values: list[str], expected: str) -> None:
-    assert expected == await client_of("forwarded", *values)
+    assert expected == await get_client("forwarded", *values)
 
 
 @requirement("limits-5")
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded"])
 @pytest.mark.parametrize("value", [CLIENT, f"for={CLIENT}"])
 async def test_an_untrusted_proxy_cannot_name_another_client(header: str, value: str) -> None:
-    assert "192.0.2.50" == await client_of(header, value, peer="192.0.2.50")
+    assert "192.0.2.50" == await get_client(header, value, peer="192.0.2.50")
 
 
-async def test_the_header_that_is_not_set_is_not_read() -> None:
+async def test_an_unconfigured_header_is_ignored() -> None:
     application = Application()
     headers = [(b"forwarded", f"for={INVENTED}".encode()), (b"x-forwarded-for", CLIENT.encode())]
     scope = {"type": "http", "client": (PROXY, 5000), "headers": headers}

@@ -1,4 +1,4 @@
-"""SIGTERM: calls under way end, new ones are not taken, and nothing is left behind."""
+"""SIGTERM: running calls are finished, new ones are rejected, and no state is left behind."""
 
 import signal
 import socket
@@ -26,7 +26,7 @@ def sandbox() -> Iterator[Sandbox]:
         yield started
 
 
-def test_a_call_under_way_is_answered_and_then_the_process_ends(
+def test_the_process_exits_after_finishing_a_running_call(
     sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("stopping")
@@ -55,22 +55,22 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
 
 
 def start_call(installation: Installation, query: str = "databases") -> CallThread:
-    """A read under way."""
+    """Start a read."""
     url = f"{installation.base_url}/v1/connectors/notes/{query}"
     headers = {"Authorization": f"Bearer {installation.key}"}
     params = {"connection_id": installation.connections["notes"]}
     return CallThread(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
 
 
-def written(installation: Installation, key: str | None = None) -> CallThread:
-    """A page under way."""
+def start_write(installation: Installation, key: str | None = None) -> CallThread:
+    """Start the creation of a page."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
     body = {"database_id": database_id, "properties": {}, "idempotency_key": key}
     return CallThread(lambda: installation.call("POST", "/notes/pages", **body))
 
 
-def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
-    """What the history says of each run."""
+def read_runs(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """Return the outcome of each run in the history."""
     engine = create_engine(f"sqlite:///{folder / 'gateway.db'}")
     columns = tables.runs.c
     with engine.connect() as reading:
@@ -80,14 +80,14 @@ def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 @requirement("common-143")
-def test_a_queued_call_is_rejected_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
-    # One for asking whose the connection is when it is made, and one for the first call.
+def test_a_queued_call_is_rejected_immediately(sandbox: Sandbox, tmp_path: Path) -> None:
+    # One for the account of the new connection, and one for the first call.
     settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
     with run_installation(sandbox, tmp_path, **settings) as installation:
         going_on = start_call(installation)
         wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].context.request_log])
-        waiting = written(installation, "key-0")
-        wait_until(lambda: ("running", None, None) in runs(tmp_path).values())
+        waiting = start_write(installation, "key-0")
+        wait_until(lambda: ("running", None, None) in read_runs(tmp_path).values())
         began = time.monotonic()
         assert installation.process is not None
         installation.process.send_signal(signal.SIGTERM)
@@ -100,19 +100,19 @@ def test_a_queued_call_is_rejected_at_once(sandbox: Sandbox, tmp_path: Path) -> 
     body = answer.json()
     assert (503, "overloaded", True) == (answer.status_code, body["error"]["code"], still_there)
     assert str(body["retry_after"]) == answer.headers["retry-after"]
-    assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
+    assert ("error", 503, "overloaded") == read_runs(tmp_path)[body["run_id"]]
     assert took < 5
 
 
 @requirement("common-143")
-def test_a_call_that_waits_for_another_with_its_key_is_rejected_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_call_that_waits_for_its_key_is_rejected_immediately(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 0.5}
     with run_installation(sandbox, tmp_path) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
-        first = written(installation, "key-1")
+        first = start_write(installation, "key-1")
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
-        second = written(installation, "key-1")
-        wait_until(lambda: 2 == len(runs(tmp_path)))
+        second = start_write(installation, "key-1")
+        wait_until(lambda: 2 == len(read_runs(tmp_path)))
         installation.end(signal.SIGTERM)
         answers = [first.ended(), second.ended()]
 
@@ -120,7 +120,7 @@ def test_a_call_that_waits_for_another_with_its_key_is_rejected_at_once(sandbox:
 
 
 @requirement("common-218")
-def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_draining_process_is_not_ready_and_serves_until_ctrl_c(sandbox: Sandbox, tmp_path: Path) -> None:
     with run_installation(sandbox, tmp_path, GATEWAY_RETIRE_SECONDS="1000") as installation:
         assert installation.process is not None
         installation.process.send_signal(signal.SIGTERM)
@@ -135,7 +135,7 @@ def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox,
 
 
 @requirement("common-144")
-def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_unfinished_call_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
     with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
@@ -148,11 +148,11 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     body = answer.json()
     assert (503, "overloaded", 0) == (answer.status_code, body["error"]["code"], code)
     assert "retry-after" in answer.headers
-    assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
+    assert ("error", 503, "overloaded") == read_runs(tmp_path)[body["run_id"]]
 
 
 @requirement("common-144")
-def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_cancels_calls_and_sends_their_responses(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 60}
     with run_installation(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
@@ -160,27 +160,27 @@ def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox:
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         assert installation.process is not None
         installation.process.send_signal(signal.SIGINT)
-        wait_until(lambda: not takes_connections(installation))
+        wait_until(lambda: not accepts_connections(installation))
         code = installation.end(signal.SIGINT)
         answer = calling.ended()
 
     assert answer is not None
     assert (503, "overloaded", 0) == (answer.status_code, answer.json()["error"]["code"], code)
-    assert ("error", 503, "overloaded") == runs(tmp_path)[answer.json()["run_id"]]
+    assert ("error", 503, "overloaded") == read_runs(tmp_path)[answer.json()["run_id"]]
 
 
-def takes_connections(installation: Installation) -> bool:
-    """Whether anybody listens at its address."""
+def accepts_connections(installation: Installation) -> bool:
+    """Return True if the installation accepts connections."""
     with socket.socket() as probe:
         return not probe.connect_ex(("127.0.0.1", httpx.URL(installation.base_url).port))
 
 
 @requirement("common-80", "common-144")
-def test_a_write_that_is_cut_off_has_an_unknown_outcome(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_cancelled_write_has_an_unknown_outcome(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
     with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
-        calling = written(installation, "cut off")
+        calling = start_write(installation, "cut off")
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         installation.end(signal.SIGTERM)
         answer = calling.ended()
@@ -188,4 +188,4 @@ def test_a_write_that_is_cut_off_has_an_unknown_outcome(sandbox: Sandbox, tmp_pa
     assert answer is not None
     body = answer.json()
     assert (502, "outcome_unknown") == (answer.status_code, body["error"]["code"])
-    assert ("error", 502, "outcome_unknown") == runs(tmp_path)[body["run_id"]]
+    assert ("error", 502, "outcome_unknown") == read_runs(tmp_path)[body["run_id"]]

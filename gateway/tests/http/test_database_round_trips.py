@@ -1,4 +1,4 @@
-"""How often a call asks a PostgreSQL server, as documented in docs/performance.md."""
+"""Round trips of a call to a PostgreSQL server, as documented in docs/performance.md."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
-def round_trips(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
-    """How often *call* asks the server, the least of several: what the service does by itself asks now and then."""
-    return min(_round_trips_once(relay, call) for _ in range(5))
+def measure_round_trips(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
+    """Return the minimum number of round trips of several runs of *call*, since background work adds some."""
+    return min(_count_round_trips(relay, call) for _ in range(5))
 
 
-def _round_trips_once(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
+def _count_round_trips(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
     relay.round_trips = 0
     assert 200 == call().status
     return relay.round_trips
@@ -32,14 +32,14 @@ def figures(relay: PostgresProxy, gateway: Gateway) -> dict[str, int]:
 
     write("repeated")
     return {
-        "read": round_trips(relay, lambda: gateway.get("/notes/databases", limit=1)),
-        "write": round_trips(relay, write),
-        "write with a key": round_trips(relay, lambda: write(uuid4().hex)),
-        "repeat of a key": round_trips(relay, lambda: write("repeated")),
+        "read": measure_round_trips(relay, lambda: gateway.get("/notes/databases", limit=1)),
+        "write": measure_round_trips(relay, write),
+        "write with a key": measure_round_trips(relay, lambda: write(uuid4().hex)),
+        "repeat of a key": measure_round_trips(relay, lambda: write("repeated")),
     }
 
 
-async def test_a_read_asks_a_server_once_and_a_write_with_a_key_twice(new_postgres: str, tmp_path: Path) -> None:
+async def test_a_read_takes_one_round_trip_and_a_keyed_write_two(new_postgres: str, tmp_path: Path) -> None:
     def count(relay: PostgresProxy, address: str) -> dict[str, int]:
         connectors = {"notes": NOTES}
         with (

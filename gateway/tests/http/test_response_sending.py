@@ -1,4 +1,4 @@
-"""How answers leave."""
+"""Sending of response bodies, in one or several pieces."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from harness.requirement import requirement
 
 
 class RecordingClient:
-    """A client that notes what is held for it."""
+    """A client that records its reserved bytes."""
 
     body_overdue = False
 
@@ -24,13 +24,13 @@ class RecordingClient:
         self.noted.append(0)
 
     async def drain(self) -> None:
-        """It takes everything at once."""
+        """Return immediately, like a client that reads everything."""
 
 
-async def sent(
+async def send_response(
     answer: HttpResponse, method: str = "GET", client: RecordingClient | None = None
 ) -> list[dict[str, Any]]:
-    """The messages that *answer* leaves in."""
+    """Return the messages in which *answer* is sent."""
     messages: list[dict[str, Any]] = []
 
     async def receive() -> Message:
@@ -44,15 +44,15 @@ async def sent(
     return messages
 
 
-async def test_a_body_in_one_piece_leaves_at_once() -> None:
-    start, *bodies = await sent(HttpResponse(200, b"{}"))
+async def test_a_body_in_one_piece_is_sent_in_one_message() -> None:
+    start, *bodies = await send_response(HttpResponse(200, b"{}"))
 
     assert (b"content-length", b"3") in start["headers"]
     assert [{"type": "http.response.body", "body": b"{}\n"}] == bodies
 
 
-async def test_a_body_in_pieces_leaves_piece_by_piece() -> None:
-    start, *bodies = await sent(HttpResponse(200, b'{"a":"', more=[b"long", b'"}']))
+async def test_a_body_in_pieces_is_sent_in_pieces() -> None:
+    start, *bodies = await send_response(HttpResponse(200, b'{"a":"', more=[b"long", b'"}']))
 
     assert (b"content-length", b"13") in start["headers"]
     assert [(b'{"a":"', True), (b"long", True), (b'"}\n', False)] == [
@@ -61,18 +61,18 @@ async def test_a_body_in_pieces_leaves_piece_by_piece() -> None:
 
 
 @pytest.mark.parametrize("more", [[], [b"long"]])
-async def test_a_body_that_was_not_requested_sends_only_its_length(more: list[bytes]) -> None:
+async def test_the_response_to_head_has_a_length_and_no_body(more: list[bytes]) -> None:
     answer = HttpResponse(200, b"{}", more=more)
-    start, *bodies = await sent(answer, "HEAD")
+    start, *bodies = await send_response(answer, "HEAD")
 
     assert (b"content-length", b"%d" % len(b"".join([b"{}", *more, b"\n"]))) in start["headers"]
     assert [{"type": "http.response.body", "body": b""}] == bodies
 
 
 @requirement("common-176")
-async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
+async def test_a_large_body_is_counted_while_it_is_sent() -> None:
     client = RecordingClient()
-    _, *bodies = await sent(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)
+    _, *bodies = await send_response(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)
 
     assert [220_001, 0] == client.noted
     assert b"x" * 150_000 + b"y" * 70_000 + b"\n" == b"".join(message["body"] for message in bodies)
@@ -82,6 +82,6 @@ async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
 @pytest.mark.parametrize(("size", "method"), [(1000, "GET"), (200_000, "HEAD")])
 async def test_small_or_unrequested_bodies_are_not_counted(size: int, method: str) -> None:
     client = RecordingClient()
-    await sent(HttpResponse(200, b"x" * size), method, client)
+    await send_response(HttpResponse(200, b"x" * size), method, client)
 
     assert [] == client.noted

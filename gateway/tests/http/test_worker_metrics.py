@@ -1,4 +1,4 @@
-"""The metrics of workers, where some of them do not answer as they should."""
+"""Metrics of workers, if some workers do not respond correctly."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,11 +14,11 @@ METRICS_TEXT = b"# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_to
 
 
 @asynccontextmanager
-async def worker_metrics(folder: Path, text: bytes) -> AsyncIterator[WorkerMetrics]:
-    """The only worker of a supervisor, which tells *told* and ends."""
+async def run_worker(folder: Path, data: bytes) -> AsyncIterator[WorkerMetrics]:
+    """Run the only worker of a supervisor, which sends *data* and closes the connection."""
 
     async def send_metrics(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(text)
+        writer.write(data)
         writer.close()
 
     async with await asyncio.start_unix_server(send_metrics, folder / "1.sock"):
@@ -26,15 +26,13 @@ async def worker_metrics(folder: Path, text: bytes) -> AsyncIterator[WorkerMetri
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("data", "expected"),
     [(METRICS_TEXT + END, ["1.0", "12.0"]), (METRICS_TEXT, ["0.0"]), (METRICS_TEXT[:-6], ["0.0"])],
-    ids=["whole", "without its end", "cut in a line"],
+    ids=["complete", "without end marker", "truncated"],
 )
 @requirement("common-211")
-async def test_metrics_of_a_worker_count_only_when_they_are_complete(
-    tmp_path: Path, text: bytes, expected: list[str]
-) -> None:
-    async with worker_metrics(tmp_path, text) as siblings:
-        samples = [line for line in (await siblings.exposition()).decode().splitlines() if line[0] != "#"]
+async def test_incomplete_metrics_of_a_worker_are_ignored(tmp_path: Path, data: bytes, expected: list[str]) -> None:
+    async with run_worker(tmp_path, data) as metrics:
+        samples = [line for line in (await metrics.exposition()).decode().splitlines() if line[0] != "#"]
 
     assert expected == sorted(line.rpartition(" ")[2] for line in samples)

@@ -1,4 +1,4 @@
-"""The OpenAPI document itself: what things are called, which codes an answer can have, and what is shown of calls."""
+"""The OpenAPI document: names, the error codes of responses, and examples of calls."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -35,11 +35,11 @@ EARLY_ERRORS = {
 }
 EVERY_RESPONSE = {"X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "RateLimit", "RateLimit-Policy"}
 RETRIED = {"409", "429", "502", "503", "504"}
-"""Statuses whose errors may say when to retry."""
+"""Statuses whose errors can have a ``retry_after``."""
 
 
 def resolved(schema: Schema) -> Schema:
-    """What *schema* refers to, or itself."""
+    """Return the component that *schema* references, or *schema* itself."""
     target: Schema = SCHEMAS[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     return target
 
@@ -57,13 +57,13 @@ def contents(name: str) -> dict[str, Schema]:
 
 
 def codes(failure: Schema) -> set[str]:
-    """The codes that a failure can have."""
+    """Return the codes of a failure."""
     error = resolved(failure)["properties"]["error"]
     return {resolved(one)["properties"]["code"]["const"] for one in error.get("oneOf", [error])}
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text in a document, names included."""
+    """Yield every text in a document, including names."""
     if isinstance(value, dict):
         for name, one in value.items():
             yield from [name, *strings(one)]
@@ -75,24 +75,24 @@ def strings(value: Any) -> Iterator[str]:
 
 
 @requirement("common-132")
-def test_it_is_valid() -> None:
+def test_the_document_is_valid() -> None:
     assert [] == list(OpenAPIV31SpecValidator(DOCUMENT).iter_errors())
 
 
-def test_shapes_have_names_that_a_person_would_choose() -> None:
+def test_schemas_have_readable_names() -> None:
     assert [] == [name for name in SCHEMAS if not re.fullmatch(r"([A-Z][a-z]+)+", name)]
     assert {"NotesEvent", "ChatEvent", "CreatePageAnswer", "CreatePage", "CreatedPage"} <= SCHEMAS.keys()
     assert [] == [text for text in strings(DOCUMENT) if "connector_gateway" in text]
 
 
-def test_every_shape_is_used() -> None:
+def test_every_schema_is_used() -> None:
     used = {text.rpartition("/")[2] for text in strings(DOCUMENT) if text.startswith("#/components/schemas/")}
 
     assert used == SCHEMAS.keys()
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_every_status_names_the_codes_it_can_have(name: str) -> None:
+def test_every_status_lists_its_error_codes(name: str) -> None:
     documented = {status: codes(content["schema"]) for status, content in contents(name).items() if status != "200"}
     declared: dict[str, set[str]] = {}
     for error in EARLY_ERRORS[name]:
@@ -101,7 +101,7 @@ def test_every_status_names_the_codes_it_can_have(name: str) -> None:
     assert declared == documented
 
 
-def test_the_errors_of_a_status_are_distinguished_by_their_code() -> None:
+def test_the_errors_of_a_status_are_distinguished_by_code() -> None:
     error = SCHEMAS["CreatePageConflictError"]["properties"]["error"]
 
     assert "code" == error["discriminator"]["propertyName"]
@@ -131,7 +131,7 @@ def test_every_error_has_one_example() -> None:
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_every_response_has_the_headers_that_it_carries(name: str) -> None:
+def test_every_response_documents_its_headers(name: str) -> None:
     headers = {status: response["headers"].keys() for status, response in responses(name).items()}
 
     assert [] == [status for status, names in headers.items() if not EVERY_RESPONSE <= names]
@@ -139,7 +139,7 @@ def test_every_response_has_the_headers_that_it_carries(name: str) -> None:
     assert RETRIED & headers.keys() == {status for status, names in headers.items() if "Retry-After" in names}
 
 
-def test_only_writes_replay_results_and_take_a_key_and_a_dry_run() -> None:
+def test_only_writes_accept_an_idempotency_key_and_dry_run() -> None:
     operations = [(room.name, one) for room in CONNECTORS.values() for one in room.operations]
     writes = {f"{connector}_{one.name}" for connector, one in operations if one.scope == "write"}
     sent = {"Idempotency-Key", "Prefer"}
@@ -149,24 +149,24 @@ def test_only_writes_replay_results_and_take_a_key_and_a_dry_run() -> None:
     assert writes == {name for name in ROUTES if DRY_RUN in responses(name)["200"]["content"]}
 
 
-def test_the_connection_of_a_body_may_be_in_the_query() -> None:
+def test_the_connection_can_be_given_in_body_or_query() -> None:
     (connection,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "connection_id"]
 
     assert ("query", False) == (connection["in"], connection["required"])
 
 
-def test_the_length_of_an_idempotency_key_is_the_one_that_is_taken() -> None:
+def test_the_documented_length_of_an_idempotency_key_is_accepted() -> None:
     (header,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "Idempotency-Key"]
 
     assert MAX_KEY_CHARACTERS == header["schema"]["maxLength"]
 
 
-def test_every_operation_shows_a_call_and_its_answer() -> None:
+def test_every_operation_has_examples_of_request_and_response() -> None:
     assert ROUTES.keys() - WITHOUT_EXAMPLE == examples().keys()
 
 
 @pytest.mark.parametrize("name", sorted(ROUTES.keys() - WITHOUT_EXAMPLE))
-def test_examples_fit_their_schemas(name: str) -> None:
+def test_examples_match_their_schemas(name: str) -> None:
     media_types = [contents(name)["200"]]
     media_types += [ROUTES[name]["requestBody"]["content"]["application/json"]] if "requestBody" in ROUTES[name] else []
     schemas = [{"$ref": content["schema"]["$ref"], "components": DOCUMENT["components"]} for content in media_types]

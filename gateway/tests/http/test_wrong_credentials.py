@@ -1,4 +1,4 @@
-"""What is refused before it can do harm: credentials that no header carries, and wrong tokens."""
+"""Early rejections: credentials that are invalid in headers, and wrong tokens."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SECRET = "ntn_sesame_open_sesame"
 
 
 def connect(gateway: Gateway, credentials: Any) -> Reply:
-    """What is answered to a connection with *credentials*."""
+    """Create a connection with *credentials*, and return the reply."""
     body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials, "verify": False}
     return gateway.operator("POST", "/v1/connections", json=body)
 
@@ -42,7 +42,7 @@ def connect(gateway: Gateway, credentials: Any) -> Reply:
     ],
     ids=["empty", "two lines", "null", "line end", "space", "delete", "next line", "line separator"],
 )
-def test_credentials_that_fit_no_header_are_rejected_when_they_are_set(gateway: Gateway, token: str) -> None:
+def test_credentials_invalid_in_headers_are_rejected_on_creation(gateway: Gateway, token: str) -> None:
     reply = connect(gateway, {"token": token})
 
     assert (422, ["credentials.token"]) == (reply.status, [detail["parameter"] for detail in reply.details])
@@ -50,7 +50,7 @@ def test_credentials_that_fit_no_header_are_rejected_when_they_are_set(gateway: 
 
 
 @requirement("common-161")
-def test_replacement_credentials_are_rejected_as_well(gateway: Gateway) -> None:
+def test_replacement_credentials_invalid_in_headers_are_rejected(gateway: Gateway) -> None:
     connection_id = connect(gateway, {"token": SECRET}).data["connection_id"]
     reply = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"credentials": {"token": "two\nlines"}})
 
@@ -59,7 +59,7 @@ def test_replacement_credentials_are_rejected_as_well(gateway: Gateway) -> None:
 
 @requirement("common-161")
 @pytest.mark.parametrize("credentials", [SECRET, [SECRET], {"token": [SECRET]}, {"token": {"token": SECRET}}, 5])
-def test_credentials_of_another_type_are_not_repeated(gateway: Gateway, credentials: Any) -> None:
+def test_credentials_of_another_type_are_not_echoed(gateway: Gateway, credentials: Any) -> None:
     reply = connect(gateway, credentials)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -67,7 +67,7 @@ def test_credentials_of_another_type_are_not_repeated(gateway: Gateway, credenti
 
 
 METRICS = "m" * 32
-GUARDED = [
+PROTECTED_ROUTES = [
     ("GET", "/v1/workspaces"),
     ("GET", "/v1/connections"),
     ("GET", "/v1/connectors/notes/databases"),
@@ -79,7 +79,7 @@ _numbers = count()
 
 
 class StoppedClock:
-    """Always the same time, so that no burst refills; sleepers wait until the clock is released."""
+    """A clock that does not advance, so that no burst refills; sleepers wait until the clock is released."""
 
     def __init__(self) -> None:
         self.sleeps: list[float] = []
@@ -102,45 +102,47 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
 
 
 @pytest.fixture
-def guarded(clock: StoppedClock, tmp_path: Path) -> Iterator[Gateway]:
+def throttled_gateway(clock: StoppedClock, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway that has received no wrong token."""
     proxied: dict[str, Any] = {"GATEWAY_METRICS_TOKEN": METRICS, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
     with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path, **proxied) as gateway:
         yield gateway
 
 
-def knock(gateway: Gateway, method: str = "GET", path: str = "/v1/workspaces", **headers: str) -> Reply:
-    """What is answered to a wrong token."""
+def send_wrong_token(gateway: Gateway, method: str = "GET", path: str = "/v1/workspaces", **headers: str) -> Reply:
+    """Send a wrong token, and return the reply."""
     return gateway.request(method, path, headers={"Authorization": f"Bearer guess-{next(_numbers)}"} | headers)
 
 
 @requirement("limits-2")
-@pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_wrong_tokens_are_delayed_on_every_route(guarded: Gateway, clock: StoppedClock, method: str, path: str) -> None:
+@pytest.mark.parametrize(("method", "path"), PROTECTED_ROUTES)
+def test_wrong_tokens_are_delayed_on_every_route(
+    throttled_gateway: Gateway, clock: StoppedClock, method: str, path: str
+) -> None:
     for _ in range(BURST):
-        knock(guarded)
+        send_wrong_token(throttled_gateway)
 
     assert [] == clock.sleeps
-    knock(guarded, method, path)
+    send_wrong_token(throttled_gateway, method, path)
     assert [DELAY_SECONDS] == clock.sleeps
 
 
 @requirement("limits-1")
-def test_correct_tokens_are_accepted_while_wrong_ones_from_the_same_address_wait(
-    guarded: Gateway, clock: StoppedClock
+def test_correct_tokens_are_accepted_while_wrong_ones_are_delayed(
+    throttled_gateway: Gateway, clock: StoppedClock
 ) -> None:
     for _ in range(BURST):
-        knock(guarded)
+        send_wrong_token(throttled_gateway)
     clock.released = Future()
     with ThreadPoolExecutor(MAX_DELAYED_PER_ADDRESS + 1) as pool:
-        wrong = [pool.submit(knock, guarded) for _ in range(MAX_DELAYED_PER_ADDRESS + 1)]
+        wrong = [pool.submit(send_wrong_token, throttled_gateway) for _ in range(MAX_DELAYED_PER_ADDRESS + 1)]
         rejected = next(as_completed(wrong)).result()
         correct = [
-            guarded.operator("GET", "/v1/workspaces"),
-            guarded.request("GET", "/v1/runs"),
-            guarded.request("GET", "/v1/connections"),
-            guarded.request("POST", AGENTS, **posted("tools/list")),
-            guarded.request("GET", "/metrics", headers={"Authorization": f"Bearer {METRICS}"}),
+            throttled_gateway.operator("GET", "/v1/workspaces"),
+            throttled_gateway.request("GET", "/v1/runs"),
+            throttled_gateway.request("GET", "/v1/connections"),
+            throttled_gateway.request("POST", AGENTS, **posted("tools/list")),
+            throttled_gateway.request("GET", "/metrics", headers={"Authorization": f"Bearer {METRICS}"}),
         ]
         clock.released.set_result(None)
 
@@ -161,20 +163,20 @@ def test_correct_tokens_are_accepted_while_wrong_ones_from_the_same_address_wait
         ("::ffff:198.51.100.7", True),
     ],
 )
-def test_wrong_tokens_count_by_the_address_that_a_trusted_proxy_names(
-    guarded: Gateway, clock: StoppedClock, other: str, *, delayed: bool
+def test_wrong_tokens_are_counted_per_forwarded_address(
+    throttled_gateway: Gateway, clock: StoppedClock, other: str, *, delayed: bool
 ) -> None:
     for number in range(BURST):
-        knock(guarded, **{"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.7"})
-    knock(guarded, **{"X-Forwarded-For": other})
+        send_wrong_token(throttled_gateway, **{"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.7"})
+    send_wrong_token(throttled_gateway, **{"X-Forwarded-For": other})
 
     assert [DELAY_SECONDS] * delayed == clock.sleeps
 
 
 @requirement("limits-4")
-def test_a_network_of_ipv6_counts_as_one_address(guarded: Gateway, clock: StoppedClock) -> None:
+def test_an_ipv6_network_counts_as_one_address(throttled_gateway: Gateway, clock: StoppedClock) -> None:
     for number in range(BURST):
-        knock(guarded, **{"X-Forwarded-For": f"2001:db8:0:1::{number:x}"})
-    knock(guarded, **{"X-Forwarded-For": "2001:db8:0:1:ffff::1"})
+        send_wrong_token(throttled_gateway, **{"X-Forwarded-For": f"2001:db8:0:1::{number:x}"})
+    send_wrong_token(throttled_gateway, **{"X-Forwarded-For": "2001:db8:0:1:ffff::1"})
 
     assert [DELAY_SECONDS] == clock.sleeps

@@ -1,4 +1,4 @@
-"""Calls that need the same at the same time: a look-up, or an object for themselves."""
+"""Concurrent calls that wait for one look-up, or for the lock of one object."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
-def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -> None:
+def test_calls_waiting_for_a_hanging_lookup_time_out_together(tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="1") as gateway,

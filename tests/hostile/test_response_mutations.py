@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from harness.sandbox_server import run_emulators
-from hostile.odd_responses import ODD_BODIES, ODD_ERRORS, changed, mangled
 from hostile.proxy import Mangling, mangling
+from hostile.response_mutations import ODD_BODIES, ODD_ERRORS, changed, mangled
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.sandbox import Sandbox
 

@@ -1,4 +1,4 @@
-"""One idempotency key on every surface: header, body, tools of agents, command line and client."""
+"""One idempotency key on every surface: header, body, agent tools, command line and client."""
 
 import asyncio
 from collections.abc import Iterator
@@ -38,18 +38,18 @@ def target(gateway: Gateway) -> dict[str, Any]:
     return {"connection_id": gateway.connections["chat"], "channel": "general", "text": "Once"}
 
 
-def posted(gateway: Gateway) -> int:
-    """How many messages were posted."""
+def count_posts(gateway: Gateway) -> int:
+    """Return the number of posted messages."""
     return gateway.journal("chat").count(("POST", "/api/chat.postMessage", 200))
 
 
-def by_header(gateway: Gateway, body: dict[str, Any], value: bytes) -> Reply:
+def post_with_header(gateway: Gateway, body: dict[str, Any], value: bytes) -> Reply:
     """Post with a header of these bytes."""
     headers: Any = {"Idempotency-Key": value.decode("latin-1")}
     return gateway.request("POST", "/v1/connectors/chat/messages", headers, json=body)
 
 
-def by_command(gateway: Gateway, key: str) -> Result:
+def post_with_command(gateway: Gateway, key: str) -> Result:
     environment = {"GATEWAY_URL": gateway.base_url, "GATEWAY_API_KEY": gateway.key}
     options = ["--connection", gateway.connections["chat"], "--channel", "general", "--text", "Once"]
     return CliRunner().invoke(
@@ -59,25 +59,25 @@ def by_command(gateway: Gateway, key: str) -> Result:
 
 @requirement("keys-1")
 @pytest.mark.parametrize("key", ["clé", FOUR_BYTES * 1000, '%"literal"'], ids=["accent", "long", "percent"])
-async def test_all_surfaces_mean_one_key(gateway: Gateway, target: dict[str, Any], key: str) -> None:
+async def test_a_key_is_the_same_on_all_surfaces(gateway: Gateway, target: dict[str, Any], key: str) -> None:
     async with agent(gateway) as agents:
         result = await agents.call_tool("chat_post_message", {**target, "idempotency_key": key})
     by_tool = (result.structured_content or {})["data"]
     in_body = gateway.post("/chat/messages", **target, idempotency_key=key).data
     display = "".join(f"%{byte:02x}" for byte in key.encode())
-    in_ascii = by_header(gateway, target, f'%"{display}"'.encode()).data if len(display) < 60_000 else by_tool
+    in_ascii = post_with_header(gateway, target, f'%"{display}"'.encode()).data if len(display) < 60_000 else by_tool
     with Client(gateway.base_url, gateway.key) as client:
         by_client = client.chat.post_message(**target, idempotency_key=key).data
-    command = await asyncio.to_thread(by_command, gateway, key)
+    command = await asyncio.to_thread(post_with_command, gateway, key)
 
     assert 0 == command.exit_code, command.output
     assert [by_tool] * 4 == [in_body, in_ascii, dict(by_client), from_json(command.stdout)["data"]]
-    assert 1 == posted(gateway)
+    assert 1 == count_posts(gateway)
 
 
 @requirement("common-85", "keys-1")
-def test_header_and_body_may_carry_the_same_key(gateway: Gateway, target: dict[str, Any]) -> None:
-    both = by_header(gateway, {**target, "idempotency_key": "ключ "}, "ключ".encode())
+def test_header_and_body_can_contain_the_same_key(gateway: Gateway, target: dict[str, Any]) -> None:
+    both = post_with_header(gateway, {**target, "idempotency_key": "ключ "}, "ключ".encode())
 
     assert 200 == both.status
 
@@ -98,8 +98,8 @@ def test_an_invalid_key_is_rejected_in_the_same_way_everywhere(
         in_body.code,
         in_body.details[0]["parameter"],
     )
-    assert by_command(gateway, key).exit_code in {1, 2}
-    assert 0 == posted(gateway)
+    assert post_with_command(gateway, key).exit_code in {1, 2}
+    assert 0 == count_posts(gateway)
 
 
 @requirement("keys-6")
@@ -117,8 +117,8 @@ async def test_a_tool_rejects_an_invalid_key(gateway: Gateway, key: str) -> None
 
 @requirement("keys-6")
 @pytest.mark.parametrize("value", [b"cl\xe9", b'%"cl%e9"', b'%"open'])
-def test_a_header_that_is_no_text_is_rejected(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
-    response = by_header(gateway, target, value)
+def test_a_header_that_is_not_utf8_is_rejected(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
+    response = post_with_header(gateway, target, value)
 
     assert (422, "idempotency_key") == (response.status, response.details[0]["parameter"])
     assert "RFC 9651" in response.details[0]["message"]
@@ -147,7 +147,7 @@ def test_a_repeated_header_is_rejected(gateway: Gateway) -> None:
 
 
 @requirement("keys-10")
-def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]) -> None:
+def test_a_repeat_with_other_parameters_returns_a_warning(gateway: Gateway, target: dict[str, Any]) -> None:
     first = gateway.post("/chat/messages", **target, idempotency_key="other text")
     again = gateway.post("/chat/messages", **{**target, "text": "Twice"}, idempotency_key="other text")
 
@@ -156,6 +156,6 @@ def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]
 
 
 @pytest.mark.parametrize("key", ["a\0b", "a\ud800b"], ids=ascii)
-def test_the_client_says_what_no_header_can_carry(key: str) -> None:
+def test_the_client_rejects_keys_that_are_invalid_in_headers(key: str) -> None:
     with pytest.raises(ValueError, match=r"^An idempotency key travels in a header, which cannot carry .*at 1\)"):
         _ = RequestSpec("POST", "/", {}, writes=True, key=key).headers

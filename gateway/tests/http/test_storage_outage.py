@@ -1,4 +1,4 @@
-"""What callers notice while storage takes no writes, and what is left of it afterwards; on both databases."""
+"""Effects on callers while storage accepts no writes, and the state afterwards, on both databases."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | No
 
 
 @requirement("common-130")
-def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) -> None:
+def test_readyz_fails_while_the_database_accepts_no_writes(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         readiness = gateway.request("GET", "/readyz")
     back = gateway.request("GET", "/readyz")
@@ -68,16 +68,16 @@ def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) ->
 def test_a_second_gateway_on_the_database_is_rejected(gateway: Gateway) -> None:
     second = App(gateway.app.settings, connectors={"notes": NOTES})
 
-    async def open_it() -> None:
+    async def open_gateway() -> None:
         async with second.http().lifespan():
             pass
 
     with pytest.raises(DatabaseInUse):
-        gateway.run(open_it())
+        gateway.run(open_gateway())
     assert 200 == gateway.get("/notes/databases", limit=1).status
 
 
-def test_several_gateways_may_be_opened_where_that_is_allowed(gateway: Gateway) -> None:
+def test_several_gateways_open_one_database_if_allowed(gateway: Gateway) -> None:
     second = App(gateway.app.settings, connectors={"notes": NOTES}, single_instance=False)
 
     async def processes() -> int:

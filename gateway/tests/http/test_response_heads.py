@@ -1,4 +1,4 @@
-"""Heads of answers that are written here are those that uvicorn writes; whatever else there is, is left to uvicorn."""
+"""Response heads that the gateway writes equal those of uvicorn; all other responses are left to uvicorn."""
 
 import asyncio
 import logging
@@ -16,8 +16,8 @@ USUAL = [(b"content-type", b"application/json"), (b"x-run-id", b"run_1"), (b"war
 Headers = list[tuple[bytes, bytes]]
 
 
-class Written:
-    """A connection that keeps what is written to it."""
+class RecordingTransport:
+    """A connection that records the data written to it."""
 
     def __init__(self) -> None:
         self.text = b""
@@ -31,21 +31,21 @@ class Written:
         self.text += b" closed"
 
 
-def answered(headers: Headers, *, method: str = "POST", keep_alive: bool = True, ours: bool = True) -> bytes:
-    """What is written for an answer with *headers* and the body ``{}``."""
-    return written(headers, method=method, keep_alive=keep_alive, ours=ours).text
+def get_written_bytes(headers: Headers, *, method: str = "POST", keep_alive: bool = True, ours: bool = True) -> bytes:
+    """Return the bytes written for a response with *headers* and the body ``{}``."""
+    return write_response(headers, method=method, keep_alive=keep_alive, ours=ours).text
 
 
-def written(
+def write_response(
     headers: Headers,
     *,
     method: str = "POST",
     keep_alive: bool = True,
     ours: bool = True,
     pieces: tuple[bytes, ...] = (b"{}",),
-) -> Written:
-    """The connection, with an answer with *headers* and a body of *pieces*."""
-    connection, log = Written(), logging.getLogger("uvicorn.error")
+) -> RecordingTransport:
+    """Return the connection after a response with *headers* and a body of *pieces*."""
+    connection, log = RecordingTransport(), logging.getLogger("uvicorn.error")
     transport = cast("asyncio.Transport", connection)
     cycle = RequestResponseCycle(
         scope=cast("Any", {"type": "http", "method": method}),
@@ -85,29 +85,29 @@ def written(
         [(b"transfer-encoding", b"chunked")],
     ],
 )
-def test_an_answer_is_written_as_uvicorn_writes_it(headers: Headers, method: str, *, keep_alive: bool) -> None:
-    expected = answered(headers, method=method, keep_alive=keep_alive, ours=False)
+def test_a_response_is_written_like_uvicorn_writes_it(headers: Headers, method: str, *, keep_alive: bool) -> None:
+    expected = get_written_bytes(headers, method=method, keep_alive=keep_alive, ours=False)
 
-    assert expected == answered(headers, method=method, keep_alive=keep_alive)
-
-
-def test_head_and_body_are_written_at_once() -> None:
-    assert 1 == written(USUAL).writes
+    assert expected == get_written_bytes(headers, method=method, keep_alive=keep_alive)
 
 
-def test_a_body_in_pieces_is_written_as_uvicorn_writes_it() -> None:
+def test_head_and_body_are_written_in_one_call() -> None:
+    assert 1 == write_response(USUAL).writes
+
+
+def test_a_body_in_pieces_is_written_like_uvicorn_writes_it() -> None:
     pieces = (b"", b"{", b"}")
-    expected = written(USUAL, pieces=pieces, ours=False).text
+    expected = write_response(USUAL, pieces=pieces, ours=False).text
 
-    assert expected == written(USUAL, pieces=pieces).text
+    assert expected == write_response(USUAL, pieces=pieces).text
 
 
 @pytest.mark.parametrize("value", [b"a\r\nset-cookie: b", b"a\nb", b"a\rb", b"a\x00b", b"a\x7fb"])
-def test_a_value_that_would_end_its_line_is_not_sent(value: bytes) -> None:
-    assert b" closed" == answered([(b"x-request-id", value), LENGTH])
+def test_a_header_value_with_a_line_break_is_not_sent(value: bytes) -> None:
+    assert b" closed" == get_written_bytes([(b"x-request-id", value), LENGTH])
 
 
-def test_a_body_of_another_length_than_declared_breaks_the_connection() -> None:
-    written = answered([(b"x-run-id", b"run_1"), (b"content-length", b"3")])
+def test_a_body_of_wrong_length_closes_the_connection() -> None:
+    write_response = get_written_bytes([(b"x-run-id", b"run_1"), (b"content-length", b"3")])
 
-    assert written.endswith(b" closed")
+    assert write_response.endswith(b" closed")

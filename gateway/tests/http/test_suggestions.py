@@ -1,4 +1,4 @@
-"""What is said to somebody who mistyped: what is allowed, and what was probably meant."""
+"""Suggestions for mistyped names: the allowed values, and the closest match."""
 
 import time
 
@@ -19,7 +19,7 @@ NOTES = [
 
 
 @requirement("common-26")
-def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None:
+def test_a_mistyped_query_parameter_gets_a_suggestion(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", querry="leads")
     (detail,) = reply.body["error"]["details"]
 
@@ -29,7 +29,7 @@ def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None
 
 
 @requirement("common-182")
-def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
+def test_a_mistyped_body_parameter_gets_a_suggestion(gateway: Gateway) -> None:
     reply = gateway.post("/notes/pages", databaseId="d", properties={})
     details = {detail["parameter"]: detail for detail in reply.body["error"]["details"]}
 
@@ -54,7 +54,7 @@ def test_a_name_without_similar_names_only_lists_the_allowed_names(gateway: Gate
 
 
 @requirement("common-182")
-def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
+def test_a_mistyped_connector_gets_a_suggestion(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/v1/connectors/note/databases")
     (detail,) = reply.body["error"]["details"]
 
@@ -72,7 +72,7 @@ def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
     ],
 )
 @requirement("common-183")
-def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gateway, path: str, meant: str) -> None:
+def test_a_mistyped_path_of_a_connector_gets_a_suggestion(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
     (detail,) = reply.body["error"]["details"]
 
@@ -109,7 +109,7 @@ def test_a_path_that_ends_after_the_connector_lists_the_possible_paths(gateway: 
     ],
 )
 @requirement("common-183")
-def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, meant: str) -> None:
+def test_any_mistyped_path_gets_a_suggestion(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
 
     assert [{"did_you_mean": meant}] == reply.facts
@@ -131,7 +131,9 @@ def test_an_unencoded_url_in_a_path_is_rejected_with_its_remedy(gateway: Gateway
     ],
 )
 @requirement("common-56", "common-186")
-def test_a_key_sent_in_another_way_is_rejected_with_the_remedy(gateway: Gateway, header: str, said: str) -> None:
+def test_a_key_outside_the_authorization_header_is_rejected_with_a_remedy(
+    gateway: Gateway, header: str, said: str
+) -> None:
     sent = header.format(key=gateway.key)
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
 
@@ -158,13 +160,13 @@ def test_a_malformed_key_is_distinguished_from_an_unknown_key(gateway: Gateway, 
 
 
 @requirement("common-182")
-def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
+def test_an_unknown_option_of_the_vendor_gets_a_suggestion() -> None:
     (detail,) = truncate_details([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
 
     assert "Open" == detail["did_you_mean"]
 
 
-def test_names_without_end_are_compared_with_nothing() -> None:
+def test_very_long_names_are_not_compared() -> None:
     known = [f"{'x' * 90}{number}" for number in range(5000)]
     started = time.thread_time()
 
