@@ -1,4 +1,4 @@
-"""CPU of a whole call over a bare pass-through with the same upstream answer."""
+"""CPU of a complete call over a bare pass-through with the same vendor response."""
 
 import statistics
 import tempfile
@@ -16,8 +16,8 @@ from benchmarks.processes import Server, asgi, environment_of, free_port, starte
 
 CALLS = 250
 ROUNDS = 40
-"""Short loads take turns, each is compared with its neighbour, and the median counts: what else the machine does falls
-on both, or now and then on one of them."""
+"""Short loads alternate, each is compared with its neighbour, and the median counts, because other load on the machine
+affects both, or sometimes one of them."""
 
 WARM_UP = 300
 CONCURRENCY = 48
@@ -25,7 +25,7 @@ CONCURRENCY = 48
 
 @dataclass(frozen=True)
 class Measured:
-    """What one load has cost, per call."""
+    """The cost of one load, per call."""
 
     cpu_us: float
     calls_per_second: float
@@ -44,7 +44,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls that are alike, to one server."""
+    """Equal calls to one server."""
 
     load: Load
     server: Server
@@ -68,7 +68,7 @@ class Calls:
 
 
 def measure(calls: Calls) -> Measured:
-    """The cost of one load on its server."""
+    """Return the cost of one load on its server."""
     before = calls.server.cpu_seconds
     result = calls(CALLS)
     spent = calls.server.cpu_seconds - before
@@ -82,14 +82,14 @@ def measure(calls: Calls) -> Measured:
 
 
 def in_turns(*kinds: Calls) -> list[list[Measured]]:
-    """Several rounds of each of *kinds*, which take turns."""
+    """Run several rounds of each of *kinds*, alternating."""
     rounds = [[measure(calls) for calls in kinds] for _ in range(ROUNDS)]
     return [list(column) for column in zip(*rounds, strict=True)]
 
 
 @contextmanager
 def gateway(upstream: Server, **more: str) -> Iterator[Running]:
-    """The gateway, served for production, in front of *upstream* with budgets opened wide and *more* settings."""
+    """Run the gateway for production in front of *upstream*, with large budgets and *more* settings."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         settings = {"GATEWAY_NOTES_BASE_URL": upstream.url, "GATEWAY_NOTES_BUDGET": "1000000/1", **more}

@@ -1,4 +1,4 @@
-"""Names and docstrings use the field's words: no private vocabulary, and no docstring that is a riddle."""
+"""Names and docstrings use standard terms: no private vocabulary, and no docstring that opens like a riddle."""
 
 import ast
 import re
@@ -55,7 +55,7 @@ OLD = frozenset(
         "wanted",
     )
 )
-"""Names that are still to be replaced. Shorten the list; never add to it."""
+"""Names that are not replaced yet. Shorten the list; never add to it."""
 
 ALLOWED = STORED | OLD
 
@@ -65,7 +65,7 @@ PUBLISHED = re.compile(
 """Modules whose docstrings are published as descriptions, in the words of the documents."""
 
 RIDDLE = re.compile(r"(What|How|Where|Who|Whoever|Which|When|Those|The same)\b")
-"""Openings that promise a noun and do not give it."""
+"""Openings that announce a noun without naming it."""
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

@@ -1,4 +1,4 @@
-"""``python -m chaos --seconds 180``: let everything fail under load, and report what was broken; 1 if anything was."""
+"""``python -m chaos --seconds 180``: run a trial under load and faults, and report violations; exits 1 on any."""
 
 import argparse
 import asyncio
@@ -23,11 +23,11 @@ PROMISES = {
     ("I8",): "every change is in the feed once, in order",
     ("left over",): "no process, no task and no connection left over",
 }
-"""What is promised, by what the sentences begin with that tell of its being broken."""
+"""The promises, by the start of the sentences that report a violation."""
 
 
 def main() -> int:
-    """Run; 1 if a promise was broken."""
+    """Run a trial. Returns 1 if a promise was broken."""
     reading = argparse.ArgumentParser()
     reading.add_argument("--seconds", type=float, default=180.0, help="how long faults happen")
     reading.add_argument("--seed", type=int, default=1)

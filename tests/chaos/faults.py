@@ -1,4 +1,4 @@
-"""Failures: gateways, the database, the store and the applications, one after the other and at once."""
+"""Failures of gateways, the database, the store and the vendors, sequential and concurrent."""
 
 import asyncio
 import signal
@@ -25,10 +25,10 @@ KINDS: Mapping[str, tuple[str, int]] = {
     "hang": ("store", 1),
     "application": ("application", 5),
 }
-"""The kinds of faults: where each happens, and how often beside the others."""
+"""The kinds of faults by target, with their relative frequency."""
 
 PAUSE_SECONDS = 1.5
-"""Between two faults, on average."""
+"""The average number of seconds between two faults."""
 
 UPSTREAM: tuple[Mapping[str, Any], ...] = (
     {"fault": "drop_before"},
@@ -43,41 +43,41 @@ UPSTREAM: tuple[Mapping[str, Any], ...] = (
 
 @dataclass
 class Faults:
-    """Makes things go wrong, and puts them right again."""
+    """Injects faults, and ends them."""
 
     installation: Installation
     postgres_server: str
     random: Random
     kinds: Collection[str] = tuple(KINDS)
     report: Callable[[str], object] = lambda _: None
-    """Is told what happens, as it happens."""
+    """Called with the description of each event."""
 
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
     store_troubled: bool = False
-    """Whether the store is being troubled now."""
+    """Whether a fault of the store is active."""
 
     store_restored_at: float = -inf
-    """The time at which its last trouble ended."""
+    """The end of the last fault of the store."""
 
     went_on: dict[int, float] = field(default_factory=dict)
-    """When each gateway went on that had stood still."""
+    """The time at which each gateway was last resumed."""
 
     done: Counter[str] = field(default_factory=Counter)
     """The number of faults of each kind."""
 
     began: float = field(default_factory=time.monotonic)
     last: Collection[str] = ()
-    """Kinds that happen once more when the time for faults is over, one after the other."""
+    """Kinds that are injected once more at the end, one after the other."""
 
     lost_at: float = -inf
     """The time at which the store last lost its data."""
 
     ended_at: float = -inf
-    """The time at which the last fault had ended."""
+    """The end of the last fault."""
 
     async def go_on(self, seconds: float) -> None:
-        """Let faults happen for so long; all is whole again afterwards."""
-        # In each place one at a time, since what is stopped twice is not started twice.
+        """Inject faults for *seconds*; everything works again afterwards."""
+        # One fault per target at a time, since a stopped process is not restarted twice.
         deadline = time.monotonic() + seconds
         async with asyncio.TaskGroup() as group:
             busy: dict[str, asyncio.Task[None]] = {}
@@ -104,7 +104,7 @@ class Faults:
         await getattr(self, f"_{kind}")()
 
     def note(self, what: str) -> None:
-        """Add to what has happened."""
+        """Add an event to the log."""
         self.report(f"{time.monotonic() - self.began:7.2f} {what}")
 
     def _node(self) -> tuple[int, Node]:
@@ -118,7 +118,7 @@ class Faults:
         if node.process is not None:
             await asyncio.to_thread(node.process.wait)
         await asyncio.sleep(self.random.uniform(0, 2))
-        # It does not start where the database is away, as a supervisor would see.
+        # It does not start while the database is unavailable, as with a supervisor.
         while not await self.installation.ready(node):
             if node.ended:
                 node.start()

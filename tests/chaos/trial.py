@@ -1,4 +1,4 @@
-"""One trial: load, faults, quiet, and what is true then."""
+"""One trial: load, faults, a quiet period, and checks."""
 
 import asyncio
 from collections import Counter
@@ -22,7 +22,7 @@ CALLERS = 10
 BY_HAND_SECONDS = 2.0
 RECOVERY_SECONDS = 10.0
 HALF_SPEED_SECONDS = 60.0
-"""The time for which a store that lost its data may admit half of the usual calls."""
+"""The time for which a store that lost its data can admit half of the usual calls."""
 
 AFTERWARDS_SECONDS = 5.0
 """The time for which the load continues after the last fault."""
@@ -38,14 +38,14 @@ class Outcome:
     faults: Counter[str]
     objects: int
     throttled: Counter[str]
-    """Requests that applications refused as too many, while the store was away or right after."""
+    """Vendor requests that were throttled while the store was unavailable or shortly after."""
 
     small: int
-    """The most calls of the small key in a minute."""
+    """The maximum number of calls of the small key in a minute."""
 
     took: Sequence[float]
     recovery_seconds: float
-    """From the last fault until reads of every connector are at full speed, at each gateway."""
+    """The time from the last fault until reads of every connector are at full speed at each gateway."""
 
 
 async def trial(
@@ -60,7 +60,7 @@ async def trial(
     callers: int = CALLERS,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Outcome:
-    """Let faults happen for so long under load, and judge; the gateways' logs are in *folder*."""
+    """Inject faults for *seconds* under load, and check the result. The gateways' logs are in *folder*."""
     random = Random(seed)
     async with installed(postgres_server, store, folder) as installation:
         load = Load(installation, random)
@@ -100,7 +100,7 @@ async def trial(
 
 
 async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
-    """A colleague works in the applications that are observed."""
+    """Act as a colleague at the observed vendors."""
     await asyncio.sleep(2 * BY_HAND_SECONDS)
     for number in range(1_000_000):
         if load.stopping:

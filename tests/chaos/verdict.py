@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from simulation.history import History, SimulatedCall
 
 SETTLED_SECONDS = 60.0
-"""The time for which claims and runs of dead processes may stay after the faults."""
+"""The time for which claims and runs of dead processes can remain after the faults."""
 
 OBSERVED_SECONDS = 150.0
-"""The longest delay of the event of the last change: two polls, behind other work."""
+"""The maximum delay of the event of the last change: two polls, queued behind other work."""
 
 HELD_CLAIMS = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
 RUNNING = (
@@ -49,12 +49,12 @@ COMPLAINTS = (
     '"level": "error"',
     '"level": "critical"',
 )
-"""What Python says of tasks and connections that were left over, and how our log tells of errors."""
+"""Messages of Python about leaked tasks and connections, and the form of errors in our log."""
 
 
 @dataclass
 class Happened:
-    """What the simulation's checks look at."""
+    """The state that the simulation's checks read."""
 
     calls: Sequence["SimulatedCall"]
     world: Any
@@ -62,7 +62,7 @@ class Happened:
 
 
 async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequence[ByHand]) -> list[str]:
-    """The broken promises, as sentences that begin with the invariant's number; the gateways have ended afterwards."""
+    """Shut down the gateways, and return violations as sentences that begin with the invariant's number."""
     happened = Happened(load.calls, load.world)
     history = cast("History", happened)
     broken = [f"I3 {name} was never told" for name in sorted(load.unsettled)]
@@ -77,7 +77,7 @@ async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequenc
 
 
 def _complaints(load: Load) -> Iterator[str]:
-    """What gateways tell of tasks and connections that nobody ended, and of errors of their own."""
+    """Return logged messages about leaked tasks and connections, and about internal errors."""
     for node in load.installation.nodes:
         for line in node.log.read_text("utf-8", "replace").splitlines():
             if any(words in line for words in COMPLAINTS):
@@ -86,7 +86,7 @@ def _complaints(load: Load) -> Iterator[str]:
 
 def _rows(load: Load, *queries: str) -> list[Any]:
     url = make_url(load.installation.database_url).set(drivername="postgresql+psycopg")
-    # The server still knows the connection before this one for a moment after it was closed.
+    # The server lists a closed connection for a moment.
     engine = create_engine(url, connect_args={"application_name": "verdict"})
     with engine.connect() as connection:
         rows = [row for query in queries for row in connection.execute(text(query))]
@@ -95,7 +95,7 @@ def _rows(load: Load, *queries: str) -> list[Any]:
 
 
 async def _left(load: Load, *queries: str) -> list[str]:
-    """What these queries still find after a while."""
+    """Return the rows that these queries still find after a while."""
 
     async def nothing() -> bool:
         return not await asyncio.to_thread(_rows, load, *queries)
@@ -106,7 +106,7 @@ async def _left(load: Load, *queries: str) -> list[str]:
 
 
 def _runs(load: Load) -> list[str]:
-    """Every answer is in the history as it was answered; where storage was away, it may be missing."""
+    """Compare every response with the history. A run can be missing if storage was unavailable."""
     runs = {row.run_id: row for row in _rows(load, "SELECT run_id, http_status, status, code FROM runs")}
     return [sentence for call in load.calls for sentence in _run(call, runs)]
 
@@ -127,7 +127,7 @@ def _run(call: "SimulatedCall", runs: Mapping[str, Any]) -> Iterator[str]:
 
 
 async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:
-    """Every change is in the feed once; in chat in order too, while pages of one minute have the same time in notes."""
+    """Check that every change is in the feed once and, for chat, in order; notes has a resolution of minutes."""
     broken = []
     for connector in ("notes", "chat"):
         expected = [one.content for one in by_hand if one.kind.startswith(connector)]
@@ -147,7 +147,7 @@ async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[
 
 
 async def _reported_changes(load: Load, connector: str, expected: Sequence[str]) -> list[str]:
-    """What the feed tells of the *expected* changes, once it tells of all or the time for that is over."""
+    """Return the changes in the feed as soon as all *expected* ones are there or the time is up."""
     deadline = time.monotonic() + OBSERVED_SECONDS
     while True:
         seen = [content_of(connector, event, load.world) for event in await _events(load, connector)]
@@ -158,7 +158,7 @@ async def _reported_changes(load: Load, connector: str, expected: Sequence[str])
 
 
 async def _events(load: Load, connector: str) -> list[Mapping[str, Any]]:
-    """All that was observed."""
+    """Return all observed events."""
     events: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:

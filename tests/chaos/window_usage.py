@@ -1,4 +1,4 @@
-"""I7: windows of applications and of a key, looked at while all goes on."""
+"""I7: usage of the windows of vendors and of a key, sampled during the trial."""
 
 import asyncio
 import time
@@ -15,13 +15,13 @@ from connector_gateway.connectors import CONNECTORS
 SAMPLE_SECONDS = 0.2
 MINUTE = 60.0
 NOTICED_SECONDS = 5.0
-"""The time until all processes have noticed that the store works again."""
+"""The time until all processes have noticed that the store is available again."""
 
 LONGEST = {
     name: max(budget.per_seconds for budget in connector.budgets.values() if budget.per_seconds <= MINUTE)
     for name, connector in CONNECTORS.items()
 }
-"""The longest window of each connector, but for those that no trial fills."""
+"""The longest window of each connector, except those that no trial fills."""
 
 LATELY_SECONDS = 3.0
 SHARE = 0.5
@@ -29,21 +29,21 @@ SHARE = 0.5
 
 @dataclass
 class Windows:
-    """Who was rejected as too fast, and whether the store was to blame."""
+    """Counts 429 responses, and whether the store caused them."""
 
     load: Load
     faults: Faults
     excused: Counter[str] = field(default_factory=Counter)
-    """Errors while the store was away, or within a window after: what a share may exceed."""
+    """429 responses while the store was unavailable or shortly after, when local shares can exceed the budget."""
 
     exceeded: Counter[str] = field(default_factory=Counter)
-    """All others."""
+    """All other 429 responses."""
 
     troubled: list[tuple[float, float]] = field(default_factory=list)
-    """From when to when the store was troubled, or had been."""
+    """The times between which the store was affected by a fault."""
 
     async def watch(self) -> None:
-        """Look on until cancelled."""
+        """Sample until cancelled."""
         while True:
             await asyncio.sleep(SAMPLE_SECONDS)
             self.look()
@@ -61,27 +61,27 @@ class Windows:
             self.faults.note(f"{sentence}, after requests {self._lately(connector)} s before{self._went_on(now)}")
 
     def _excused(self, now: float, window: float) -> bool:
-        """Whether the store is troubled, or was within such a *window*: a share may be used beside what it counted."""
+        """Return True if the store is or was affected within *window*; local shares add to the shared count then."""
         return self.faults.store_troubled or now - self.faults.store_restored_at < window + NOTICED_SECONDS
 
     def _lately(self, connector: str) -> str:
-        """The seconds before its last 429 at which an application got requests."""
+        """Return the times of vendor requests before the last 429 response."""
         journal = self.load.installation.emulators[connector].context.request_log
         last = max(seen.at for seen in journal if seen.status == 429)
         return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
 
     def _went_on(self, now: float) -> str:
-        """Which gateways had stood still until just before: who does between the last look and the send is late."""
+        """Return the gateways that were paused until just before; their requests after the last check are late."""
         resumed = [(number, now - at) for number, at in self.faults.went_on.items() if now - at < LATELY_SECONDS]
         return "".join(f", gateway {number} had gone on {ago:.2f} s before" for number, ago in resumed)
 
     @property
     def small(self) -> int:
-        """The most calls of the small key that were certainly let through within a minute."""
+        """Return the maximum number of small-key calls that were certainly admitted within a minute."""
         return max((count for _, count in self._minutes()), default=0)
 
     def broken(self) -> Iterator[str]:
-        """The broken promises, as sentences."""
+        """Return the violations as sentences."""
         for connector, times in self.exceeded.items():
             yield f"I7 {connector} refused {times} requests as too many"
         for began, count in self._minutes():
@@ -91,7 +91,7 @@ class Windows:
                 return
 
     def _minutes(self) -> Iterator[tuple[float, int]]:
-        """Minutes, and how many calls were both sent and answered within each."""
+        """Yield minutes, and the number of calls that were both sent and answered within each."""
         answered = sorted(at for _, at in self.load.admitted)
         sent = sorted(at for at, _ in self.load.admitted)
         for began in sent:
@@ -100,7 +100,7 @@ class Windows:
 
 
 def count_throttled(load: Load, faults: Faults) -> Counter[str]:
-    """Count the 429 responses of each application, without those that a fault caused."""
+    """Count the 429 responses of each vendor, without injected ones."""
     counts: Counter[str] = Counter()
     for connector, emulator in load.installation.emulators.items():
         counts[connector] = sum(1 for seen in emulator.context.request_log if seen.status == 429)

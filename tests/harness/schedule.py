@@ -1,4 +1,4 @@
-"""The order in which the suite is handed out: the longest files first, since one begun last is waited for alone."""
+"""The order of test files: the longest first, since a long file that starts last delays the end."""
 
 LONGEST = (
     "gateway/tests/cli/test_dev.py",
@@ -57,4 +57,4 @@ LONGEST = (
     "tests/deploy/test_backup.py",
     "gateway/tests/clients/test_generated.py",
 )
-"""Those that take more than six seconds, the longest first, by ``make test ARGS=--junitxml=FILE``."""
+"""Files that take more than six seconds, the longest first, by ``make test ARGS=--junitxml=FILE``."""

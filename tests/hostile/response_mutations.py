@@ -1,4 +1,4 @@
-"""The mutations of a response: keys that are missing, values of another type, errors in an odd shape."""
+"""Mutations of a response: missing keys, values of another type, malformed errors."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 JsonPath = tuple[str | int, ...]
 Change = Callable[[Any, str | int], None]
-"""Changes what stands under a key or index of a container."""
+"""Changes the value of a key or an index of a container."""
 
 ODD_BODIES: Sequence[Any] = (
     None,
@@ -20,7 +20,7 @@ ODD_BODIES: Sequence[Any] = (
     {"error": {"message": {"text": "odd"}, "code": ["odd"], "errors": {"reason": 1}}},
     {"error": ["odd"]},
 )
-"""Bodies that may replace any response."""
+"""Bodies that can replace any response."""
 
 ODD_ERRORS: Sequence[Any] = (
     {"error": {"type": {"name": "odd"}, "message": ["odd"]}},
@@ -30,11 +30,11 @@ ODD_ERRORS: Sequence[Any] = (
     {"message": ["odd"], "category": {"odd": 1}, "errors": {"odd": 1}, "context": "odd"},
     {"errors": ["odd", None, [{}]], "additional_data": "odd", "code": None},
 )
-"""Bodies that may replace an error."""
+"""Bodies that can replace an error."""
 
 
 def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
-    """*body* with something wrong in it, and what that is."""
+    """Return *body* with a mutation, and its description."""
     try:
         value = json.loads(body)
     except ValueError:
@@ -51,7 +51,7 @@ def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
 
 
 def changed(value: Any, random: Random) -> tuple[Any, str]:
-    """*value*, a container, with one change at one place in it or at all places of that kind, and what that is."""
+    """Return *value*, a container, with one mutation at one path or at all paths of that kind, and its description."""
     kinds = _kinds(value)
     kind = random.choice(sorted(kinds))
     paths = kinds[kind] if random.random() < 0.5 else [random.choice(kinds[kind])]
@@ -63,7 +63,7 @@ def changed(value: Any, random: Random) -> tuple[Any, str]:
 
 
 def _kinds(value: Any) -> Mapping[str, list[JsonPath]]:
-    """Where something stands in *value*, by the keys that lead there."""
+    """Return the paths within *value*."""
     kinds: dict[str, list[JsonPath]] = {}
     for path in _paths(value, ()):
         kinds.setdefault("".join("[]" if isinstance(step, int) else f".{step}" for step in path), []).append(path)
@@ -86,7 +86,7 @@ def _at(value: Any, path: JsonPath) -> Any:
 
 
 def _changes(value: Any, path: JsonPath) -> Sequence[tuple[str, Change]]:
-    """The possible mutations of the value at *path*."""
+    """Return the possible mutations of the value at *path*."""
     changes: list[tuple[str, Change]] = [("another type", _retype)]
     if isinstance(path[-1], str):
         changes.append(("nothing", _remove))
@@ -104,7 +104,7 @@ def _empty(container: Any, step: str | int) -> None:
 
 
 def _retype(container: Any, step: str | int) -> None:
-    """Make an object of a text or nothing, a text of a list, number or truth value, and nothing of an object."""
+    """Convert a text or null to an object; a list, number or boolean to a text; and an object to null."""
     value = container[step]
     if isinstance(value, dict):
         container[step] = None

@@ -1,7 +1,7 @@
 """``python -m hostile.schemathesis_calls``: schemathesis calls every operation of the emulators for a minute.
 
-Exit 1 means findings. What is valid by its shape and refused by its meaning, such as a cursor that nobody issued, is
-among them, so each is to be read.
+Exits 1 on findings. Requests that are valid by their schema and rejected for their meaning, such as a cursor that
+was never issued, are among them, so each finding must be reviewed.
 """
 
 import json
@@ -18,11 +18,11 @@ from workspace_sandbox import EMULATORS
 
 PREFIX = "/v1/connectors/"
 LONGEST_SECONDS = 50
-"""For the requests themselves; the rest of the minute is for what starts before them."""
+"""The seconds for the requests; the rest of the minute is for the start."""
 
 
 def main() -> int:
-    """Serve, call, and report what was found."""
+    """Run a gateway, call it, and report the findings."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         tempfile.TemporaryDirectory() as folder,
@@ -48,7 +48,7 @@ def _call_all(installation: Installation, folder: Path) -> int:
 
 
 def _key(installation: Installation) -> str:
-    """A key that may call as often as it likes."""
+    """Create a key with a high rate limit."""
     authorised = {"Authorization": f"Bearer {OPERATOR}"}
     connections = installation.http.get(f"{installation.base_url}/v1/connections", headers=authorised).json()["data"]
     scope = {"workspace_id": connections[0]["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
@@ -57,7 +57,7 @@ def _key(installation: Installation) -> str:
 
 
 def _name_connection(node: Any, connection_id: str) -> None:
-    """Have all requests made with a connection that there is: without one they would not come far."""
+    """Add an existing connection to all requests, which would be rejected early without one."""
     if isinstance(node, dict):
         named = {"type": "string", "enum": [connection_id]}
         if node.get("name") == "connection_id" and "schema" in node:

@@ -1,4 +1,4 @@
-"""The mangling itself: it changes something each time, in every way, and the same for the same seed."""
+"""The mutations: each changes something, all kinds occur, and a seed reproduces them."""
 
 import json
 from collections.abc import Iterator
@@ -31,22 +31,22 @@ def proxy(boards: Sandbox) -> Iterator[Mangling]:
 
 
 def changes() -> list[dict[str, Any]]:
-    """The forms that the value takes."""
+    """Return the forms of a mutated value."""
     return [changed(VALUE, Random(seed))[0] for seed in range(400)]
 
 
 def forms_of(name: str) -> list[Any]:
-    """The forms that one part of the value takes, in the order of their texts."""
+    """Return the forms of one part of a mutated value, sorted by their texts."""
     return [json.loads(form) for form in sorted({json.dumps(form[name]) for form in changes() if name in form})]
 
 
 def some_bodies(status: int) -> set[str]:
-    """The forms that a body takes."""
+    """Return the forms of a mutated body."""
     return {mangled(json.dumps(VALUE).encode(), status, Random(seed))[0].decode() for seed in range(400)}
 
 
 def read_lists(sandbox: Sandbox, proxy: Mangling) -> list[str]:
-    """What is answered through the proxy to thirty equal requests."""
+    """Return the responses through the proxy to thirty equal requests."""
     emulator = sandbox.emulators["boards"]
     replies = emulator.credentials()
     headers = {"Authorization": f'OAuth oauth_consumer_key="{replies["key"]}", oauth_token="{replies["token"]}"'}

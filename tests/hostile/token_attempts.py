@@ -1,7 +1,7 @@
 """``python -m hostile.token_attempts URL TOKENS RATE ADDRESSES``: send wrong tokens steadily and count the responses.
 
-A process of its own, so that what guessing costs the guesser delays nobody who is measured. ``compare`` measures what
-the operator and a key notice of it.
+In a separate process, so that the cost of the attack delays no measurement. ``compare`` measures the effects on
+requests of the operator and of a key.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from harness.installation import Installation
 
 TESTS = Path(__file__).parent.parent
 RATE = 200
-"""Wrong tokens a second."""
+"""Wrong tokens per second."""
 
 MAX_FLYING = 300
-"""Wrong tokens that wait for their answers at once: fewer than one address may have connections."""
+"""Wrong tokens with pending responses: fewer than the permitted connections of one address."""
 
 ROUNDS = 3
 ROUND_SECONDS = 1.5
-"""Idle and beside guesses in turns, so that what else the machine does meanwhile is in both."""
+"""Idle and under attack in turns, so that other load of the machine affects both."""
 
 PATHS = ("/v1/workspaces", "/v1/runs?limit=1", "/v1/connections?limit=1", "/metrics")
 
 
 async def guess(url: str, tokens: int, rate: float, addresses: int) -> Counter[int]:
-    """How so many wrong tokens are answered that are sent as if from so many addresses; few wait for their answers."""
+    """Send wrong tokens as if from that many addresses, few of them concurrently, and return the responses."""
     target, began, flying = urlsplit(url), time.monotonic(), asyncio.Semaphore(MAX_FLYING)
 
     async def knock(number: int) -> int:
@@ -65,7 +65,7 @@ async def _knock(host: str, port: int, path: str, address: str, number: int) -> 
 
 @contextmanager
 def guess_tokens(installation: Installation, tokens: int, rate: float, addresses: int = 1) -> Iterator[Counter[str]]:
-    """Have so many wrong tokens sent while inside; afterwards it is known how they were answered."""
+    """Send wrong tokens during the block; the responses are available afterwards."""
     command = [
         sys.executable,
         "-m",
@@ -84,7 +84,7 @@ def guess_tokens(installation: Installation, tokens: int, rate: float, addresses
 
 @dataclass
 class Noticed:
-    """What the operator and a key noticed: their answers, and how long each took."""
+    """The responses to the operator and a key, and their durations."""
 
     idle: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     attacked: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -92,12 +92,12 @@ class Noticed:
     wrong: Counter[str] = field(default_factory=Counter)
 
     def medians_ms(self) -> Mapping[str, tuple[float, float]]:
-        """What each request took most of the time, idle and beside the guesses."""
+        """Return the median duration of each request, idle and under attack."""
         return {name: (median(self.idle[name]) * 1000, median(self.attacked[name]) * 1000) for name in self.idle}
 
 
 def compare(installation: Installation, rounds: int = ROUNDS) -> Noticed:
-    """Measure the requests of the operator and a key, idle and beside ``RATE`` wrong tokens a second."""
+    """Measure the requests of the operator and a key, idle and with ``RATE`` wrong tokens per second."""
     workspace, *_ = installation.manage("GET", "/v1/workspaces")
     wide = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1_000_000}
     key, noticed = installation.manage("POST", "/v1/keys", **wide)["key"], Noticed()
@@ -114,7 +114,7 @@ def compare(installation: Installation, rounds: int = ROUNDS) -> Noticed:
 def _measure(
     installation: Installation, tokens: Mapping[str, str], delays: Mapping[str, list[float]], statuses: Counter[int]
 ) -> None:
-    """Send each request with its token again and again."""
+    """Send each request with its token repeatedly."""
     target = urlsplit(installation.base_url)
     connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=60)
     ends = time.monotonic() + ROUND_SECONDS

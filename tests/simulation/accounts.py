@@ -1,4 +1,4 @@
-"""Accounts: the connections that lead to one account of each vendor, and what becomes of them in a story.
+"""Accounts: the connections to one account of each vendor, and changes of these connections in a story.
 
 Each way is a connection per connector and the key of its workspace. All of them lead to the same vendor accounts. The
 gateway knows the account of some, and not that of others.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulation.vendors import Vendors
 
 WAYS = ("unknown", "known", "elsewhere", "elsewhere unknown")
-"""In the first workspace, and elsewhere in a second one; whether the account is known."""
+"""In the first workspace, and in a second one; whether the account is known."""
 
 
 Fate = Literal["learned", "forgotten", "other", "removed"]
@@ -49,14 +49,14 @@ class Rewire:
 
 
 def account_of(vendors: "Vendors", connector: str) -> Account:
-    """The account of a connector, as the vendor identifies it."""
+    """Return the account of a connector, as the vendor identifies it."""
     emulator: Any = vendors.emulators[connector]
     account_id = str(emulator.portal.account.portal_id) if connector == "crm" else f"account of {connector}"
     return Account(account_id, f"The account of {connector}")
 
 
 async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[str, Any]]) -> list[Way]:
-    """All ways, in an application whose database is open; only those of the first are watched."""
+    """Create all ways in an application with an open database; only those of the first are watched."""
     workspaces = {
         number_of_workspace: (await app.workspaces.create(number_of_workspace, "paid"))["workspace_id"]
         for number_of_workspace in ("here", "elsewhere")
@@ -81,7 +81,7 @@ async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[
 
 
 async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
-    """Reconnect or remove a connection, as the management routes do."""
+    """Reconnect or remove a connection, like the management routes."""
     connection_id, credentials = way.connections[item.connector], vendors.emulators[item.connector].credentials()
     match item.what:
         case "removed":
@@ -95,24 +95,24 @@ async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
             await app.connections.change(connection_id, other, credentials=credentials)
 
 
-# The generator
+# Generation
 
 
 def spread(random: Random, writes: Sequence["Write"]) -> list["Write"]:
-    """The writes of a story, some of them made through other connections, with equal writes through yet others."""
+    """Return the writes of a story, some of them through other connections, with equal writes through yet others."""
     if random.random() < 0.5:
         return list(writes)
     ways: dict[str | None, int] = {}
     spread_out = []
     for write in writes:
-        # A key belongs to a connection: its repeats take the same way.
+        # A key belongs to a connection: its repeats use the same way.
         way = ways.setdefault(write.key, random.randrange(len(WAYS))) if write.key else random.randrange(len(WAYS))
         spread_out.append(replace(write, way=way))
     return spread_out
 
 
 def overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
-    """Later changes of the objects that the writes change, under other keys and through any connection."""
+    """Return later changes of the objects that the writes change, under other keys and through any connection."""
     firsts = {write.key: write for write in reversed(writes) if write.key}
     for write in firsts.values():
         if KINDS[write.kind].overwriting and random.random() < 0.35:
@@ -127,7 +127,7 @@ def overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
 
 
 def rewired(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
-    """What operators do with the connections of the writes while they are under way."""
+    """Return operators' changes of the connections while the writes are in progress."""
     if random.random() < 0.8:
         return []
     write = random.choice(list(writes))

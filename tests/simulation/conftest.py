@@ -1,4 +1,4 @@
-"""The fixtures of histories."""
+"""Fixtures of histories."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Storage that fails: real SQLite, with faults between its driver and the gateway."""
+"""Failing storage: real SQLite, with faults between its driver and the gateway."""
 
 import asyncio
 import shutil
@@ -19,7 +19,7 @@ UNACKNOWLEDGED = "the connection broke during the commit"
 
 @dataclass
 class Storage:
-    """The failures of one database, for everybody who uses it."""
+    """The failures of one database, for all its users."""
 
     path: Path
     unavailable_until: float = 0.0
@@ -38,16 +38,16 @@ class Storage:
         return f"sqlite:///{self.path}"
 
     def heal(self) -> None:
-        """From now on nothing goes wrong."""
+        """End all failures."""
         self.unavailable_until = self.slow_until = 0.0
         self.fail_commits = self.unacknowledge = 0
 
     def delay(self) -> float:
-        """The time that the next piece of work waits."""
+        """Return the delay of the next piece of work."""
         return self.slow_seconds if _now() < self.slow_until else 0.0
 
     def reached(self) -> None:
-        """Raise while the database is away."""
+        """Raise while the database is unavailable."""
         if _now() < self.unavailable_until:
             self.log.append((_now(), UNAVAILABLE))
             raise sqlite3.OperationalError(UNAVAILABLE)
@@ -61,7 +61,7 @@ class Storage:
             raise sqlite3.OperationalError(COMMIT_FAILED)
 
     def committed(self) -> None:
-        """Raise if nobody is told of this commit."""
+        """Raise if this commit is not acknowledged."""
         if self.unacknowledge > 0:
             self.unacknowledge -= 1
             self.log.append((_now(), UNACKNOWLEDGED))
@@ -73,7 +73,7 @@ def _now() -> float:
 
 
 class FaultyCursor(sqlite3.Cursor):
-    """Executes while the database can be reached."""
+    """Executes statements while the database is available."""
 
     connection: "FaultyConnection"
 
@@ -87,7 +87,7 @@ class FaultyCursor(sqlite3.Cursor):
 
 
 class FaultyConnection(sqlite3.Connection):
-    """Commits as far as the storage lets it."""
+    """Commits unless the storage fails."""
 
     storage: Storage
 
@@ -104,11 +104,11 @@ class FaultyConnection(sqlite3.Connection):
 
 
 COMPILED: dict[str, Any] = {}
-"""The first engine's dialect and compiled statements: all others use them too, or each history would compile again."""
+"""The dialect and compiled statements of the first engine, which all others reuse to avoid compiling again."""
 
 
 def attach(database: Database, storage: Storage) -> None:
-    """Let *database* connect through *storage*."""
+    """Connect *database* through *storage*."""
     engine = database._engine
 
     @event.listens_for(engine, "do_connect")
@@ -124,6 +124,6 @@ def attach(database: Database, storage: Storage) -> None:
 
 
 def copied(template: Path, path: Path) -> Storage:
-    """The storage of a new history, which begins as *template* is."""
+    """Return the storage of a new history, a copy of *template*."""
     shutil.copyfile(template, path)
     return Storage(path)

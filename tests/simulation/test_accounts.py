@@ -1,4 +1,4 @@
-"""Several connections to one account, in one workspace and in two: their writes are told apart, and undo nothing."""
+"""Several connections to one account, in one and two workspaces: their writes are distinguished, and not undone."""
 
 import pytest
 
@@ -10,10 +10,10 @@ from simulation.workers import Stage
 from simulation.writes import KINDS, OVER
 
 LOST = Network(0, Trouble("cut"))
-"""The connection breaks, and the request is never carried out."""
+"""The connection breaks, and the request is never performed."""
 
 DONE = Network(0, Trouble("silence", done_after=0.05))
-"""The request is carried out, and nobody answers."""
+"""The request is performed, but there is no response."""
 
 CREATED = [
     "notes.create_page",
@@ -25,11 +25,11 @@ CREATED = [
 ]
 OVERWRITTEN = [name for name, kind in KINDS.items() if kind.overwriting]
 PAIRS = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 3), (2, 3)]
-"""Both ways, by their numbers: of known and unknown account, in one workspace and in two."""
+"""Both ways by number: of known and unknown account, in one workspace and in two."""
 
 
 def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
-    """The promises that are broken after these events."""
+    """Return the promises broken by these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=False))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)

@@ -1,4 +1,4 @@
-"""Histories with all faults on: a few hundred for one process and for two, and those that once broke a promise."""
+"""Histories with all faults: a few hundred for one process and for two, and regression seeds."""
 
 import sys
 from pathlib import Path
@@ -36,7 +36,7 @@ BROKE = {
 
 @pytest.fixture(scope="module")
 def result() -> CompletedProcess[str]:
-    """The outcome of all of them, which one process lets happen."""
+    """The outcomes of all histories, run by one process."""
     named = [f"--seed={seed}" for seed in BROKE]
     command = [sys.executable, "-m", "simulation", *named, "--seeds", str(HISTORIES), "--processes", "1", "2"]
     return run(command, cwd=TESTS, capture_output=True, text=True, check=False)

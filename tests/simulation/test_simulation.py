@@ -1,4 +1,4 @@
-"""The simulation itself: without faults it finds nothing, and a seed always gives the same history."""
+"""The simulation itself: it reports no violations without faults, and a seed reproduces its history."""
 
 import json
 import subprocess
@@ -36,7 +36,7 @@ def test_every_write_keeps_its_promise_without_failures(stage: Stage, kind: str)
 
 
 def lines_in_new_process() -> list[list[str]]:
-    """Three histories, told by a new interpreter."""
+    """Return three histories, run by a new interpreter."""
     environment = {"PYTHONPATH": str(TESTS), HASH_SEED: "0"}
     ran = subprocess.run([sys.executable, "-c", PRINT_LINES], env=environment, capture_output=True, check=True)
     lines: list[list[str]] = json.loads(ran.stdout)

@@ -1,4 +1,4 @@
-"""The failures that were known before writes had one protocol, and those found since, each as a story."""
+"""Known failures of writes, each as a story."""
 
 import pytest
 
@@ -11,31 +11,31 @@ from simulation.writes import KINDS
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
 ONE_REQUEST_KINDS = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
 LOST = Trouble("cut")
-"""The connection breaks, and the request is never carried out."""
+"""The connection breaks, and the request is never performed."""
 
 SILENT = Trouble("silence")
 LATE = Trouble("silence", done_after=20.0)
-"""No answer in time, though the request was carried out."""
+"""No response in time, although the request was performed."""
 
 
 def broken_promises(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
-    """The promises that are broken after these events."""
+    """Return the promises broken by these events."""
     outcome = stage(Story(0, items, processes=processes, sleeps=sleeps))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
 
 def write(kind: str, at: float = 0.0, key: str | None = "key", content: str = "Content") -> Write:
-    """A caller's write."""
+    """Return a caller's write."""
     return Write(at, kind, content, key)
 
 
 def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
-    """The process is killed at a move, and started again."""
+    """Return a crash at a move, with a restart."""
     return Crash(at, 0, moves, again)
 
 
-# 1. The first body counts
+# 1. The first body is decisive
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
@@ -50,7 +50,7 @@ def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str
     assert [] == broken
 
 
-# 2. What a colleague has made is not ours
+# 2. Objects of colleagues are not adopted
 
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
@@ -108,7 +108,7 @@ def test_an_unkeyed_call_does_not_finish_a_keyed_write(stage: Stage) -> None:
     assert [] == broken
 
 
-# 4. Nothing is sent while the last step may still be carried out
+# 4. No step is sent while the previous one may still be performed
 
 
 def test_late_blocks_are_not_appended_twice(stage: Stage) -> None:
@@ -147,7 +147,7 @@ def test_a_draft_in_transit_is_not_sent_again(stage: Stage, key: str | None) -> 
     assert [] == broken
 
 
-# 5. After a crash, and after an edge's failure, as long is waited as after silence
+# 5. The wait after a crash or an edge failure is as long as after a timeout
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
@@ -167,7 +167,7 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: st
     assert [] == broken
 
 
-# 6. Storage may fail
+# 6. Storage can fail
 
 
 @pytest.mark.parametrize("seconds", [1.0, 25.0])
@@ -187,7 +187,7 @@ def test_a_failed_commit_does_not_block_a_key(stage: Stage, at: float, what: str
     assert [] == broken
 
 
-# 7. A process that is thought to be dead changes nothing any more
+# 7. A process that is considered dead changes nothing
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
@@ -220,7 +220,7 @@ def test_a_process_resumed_late_overwrites_nothing(stage: Stage, kind: str) -> N
     assert [] == broken
 
 
-# 8. Our own first half is no change of somebody else's
+# 8. An own first step is no foreign change
 
 
 @pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
@@ -230,7 +230,7 @@ def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> Non
     assert [] == broken
 
 
-# 10. What was done is told: a refusal names what stands
+# 10. Errors report the completed steps
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_rejection_halfway_reports_the_completed_steps(stage: Stage, kind: str
     assert [] == broken
 
 
-# 12. An answer of another shape is a doubt
+# 12. A malformed response leaves the outcome unknown
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
@@ -260,7 +260,7 @@ def test_an_accepted_step_with_an_odd_response_is_not_repeated(stage: Stage, kin
     assert [] == broken
 
 
-# 8. One key in all its forms, and one object for one key
+# 8. One key in all its forms, and one object per key
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -277,7 +277,7 @@ def test_a_key_reused_for_another_card_is_rejected(stage: Stage) -> None:
     assert any("422 idempotency_key_reused" in line for line in outcome.lines)
 
 
-# 9. A database that was restored
+# 9. Restored databases
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])

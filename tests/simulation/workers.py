@@ -1,4 +1,4 @@
-"""Histories side by side: a process per core, each forked with untouched vendors for a few histories."""
+"""Parallel histories: a process per core, forked with untouched vendors for a few histories."""
 
 import gc
 import os
@@ -20,16 +20,16 @@ from simulation.story import Story
 from simulation.vendors import Vendors
 
 LONGEST_SECONDS = 60
-"""Real time that one history may take; it takes milliseconds, unless something goes round in circles."""
+"""Real seconds for one history, which takes milliseconds unless it loops endlessly."""
 
 
 BATCH = 16
-"""Histories that one fork runs, each with vendors of its own: a fork copies every page of memory it touches."""
+"""The number of histories per fork, each with its own vendors: a fork copies every page of memory it touches."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a history."""
+    """The outcome of a history."""
 
     story: Story
     broken: Sequence[str]
@@ -37,7 +37,7 @@ class Outcome:
 
     @property
     def invariants(self) -> frozenset[str]:
-        """The numbers of what is broken."""
+        """The numbers of the broken invariants."""
         return frozenset(sentence.split()[0] for sentence in self.broken)
 
 
@@ -47,9 +47,9 @@ Stage = Callable[[Story], Outcome]
 
 @contextmanager
 def stage() -> Iterator[Stage]:
-    """Lets histories happen in forks of a process without threads, whatever the present one has.
+    """Runs histories in forks of a process without threads.
 
-    What is forked while another thread holds a lock, such as SQLite's own, waits for that lock without end.
+    A fork that copies a lock held by another thread, such as SQLite's own, would wait for it forever.
     """
     here, there = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_perform, args=(there,))
@@ -69,7 +69,7 @@ def stage() -> Iterator[Stage]:
 
 
 def _perform(requests: "Connection[Any, Any]") -> None:
-    """Tell what becomes of each story that comes, until no more can."""
+    """Run each received story and send its outcome, until the connection is closed."""
     installation = install()
     try:
         while True:
@@ -81,13 +81,13 @@ def _perform(requests: "Connection[Any, Any]") -> None:
 
 
 def one(installation: Installation, story: Story) -> Outcome:
-    """The outcome of *story*, in a fork of this process."""
+    """Return the outcome of *story*, run in a fork of this process."""
     (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
 def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
-    """The outcome of each of *stories*, as they end."""
+    """Yield the outcome of each of *stories*, as they end."""
     return _forked(
         [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
     )
@@ -115,14 +115,14 @@ def _forked(installations: Sequence[Installation], stories: Iterable[Story], wor
 
 
 def _taken(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
-    """Take the next stories: those that a fork left when it died, then new ones."""
+    """Return the next stories: those left by a fork that died, then new ones."""
     left = [again.popleft() for _ in range(min(most, len(again)))]
     return [*left, *islice(coming, most - len(left))]
 
 
 @dataclass
 class _Batch:
-    """The stories that one fork has still to tell."""
+    """Return the stories that one fork has not completed."""
 
     process_id: int
     left: list[Story]
@@ -138,7 +138,7 @@ def _fork(installations: Sequence[Installation], batch: Sequence[Story]) -> tupl
 
 
 def _child(sending: "Connection[Any, Any]", installations: Sequence[Installation], batch: Sequence[Story]) -> None:
-    """Let each story of *batch* happen to an installation of its own, and end at once: nothing is cleaned up."""
+    """Run each story of *batch* on a separate installation, and exit immediately without cleanup."""
     gc.disable()
     for installation, story in zip(installations, batch, strict=False):
         signal.alarm(LONGEST_SECONDS)
@@ -160,7 +160,7 @@ def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
 
 
 def smaller(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
-    """The same failure with as little story as possible: items are left out one by one as long as it still fails."""
+    """Minimise a failing story: items are removed one by one as long as it still fails."""
     index = 0
     while index < len(outcome.story.items):
         tried = one(installation, outcome.story.without(index))

@@ -111,7 +111,7 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 
 @pytest.mark.parametrize("name", SHARED)
 async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
-    page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
+    page, call = signed_in.page, calls_of(name).list_reads(six.examples(name))[1]
     await invite(signed_in, six, name)
     await go_on(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()

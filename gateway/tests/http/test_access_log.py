@@ -28,14 +28,14 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 def read_output(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Wait for output, and return its lines since the last call."""
-    read_access_log: list[str] = []
+    lines: list[str] = []
 
     def has_lines() -> bool:
-        read_access_log.extend(capsys.readouterr().out.splitlines())
-        return bool(read_access_log)
+        lines.extend(capsys.readouterr().out.splitlines())
+        return bool(lines)
 
     wait_until(has_lines)
-    return read_access_log
+    return lines
 
 
 def read_access_log(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -101,10 +101,10 @@ def test_any_path_is_logged_on_one_line_of_ascii(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     gateway.request("GET", f"/{quote(text)}")
-    read_access_log = read_output(capsys)
+    lines = read_output(capsys)
 
-    assert ["/…"] == [json.loads(line)["path"] for line in read_access_log]
-    assert all(line.isascii() and line.isprintable() for line in read_access_log)
+    assert ["/…"] == [json.loads(line)["path"] for line in lines]
+    assert all(line.isascii() and line.isprintable() for line in lines)
 
 
 @requirement("common-151")

@@ -108,6 +108,6 @@ def test_a_header_value_with_a_line_break_is_not_sent(value: bytes) -> None:
 
 
 def test_a_body_of_wrong_length_closes_the_connection() -> None:
-    write_response = get_written_bytes([(b"x-run-id", b"run_1"), (b"content-length", b"3")])
+    written = get_written_bytes([(b"x-run-id", b"run_1"), (b"content-length", b"3")])
 
-    assert write_response.endswith(b" closed")
+    assert written.endswith(b" closed")

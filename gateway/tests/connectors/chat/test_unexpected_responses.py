@@ -5,20 +5,27 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.vendor_view import GENERAL, OURS, RANDOM, another_connection, count_requests, said
+from gateway.tests.connectors.chat.vendor_view import (
+    GENERAL,
+    OURS,
+    RANDOM,
+    count_requests,
+    create_connection_without_cache,
+    find_channels,
+)
 from harness.gateway_server import Gateway, Reply
 
 CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
 FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
 
 
-def answer(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
+def script_response(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
     """Make a method of the vendor respond with *body* as a success."""
     gateway.fault("chat", path=f"/api/{method}", fault="status", status=200, body=body, times=times)
 
 
 def write(gateway: Gateway, method: str, **more: Any) -> Reply:
-    """The call of a writing method."""
+    """Perform the call of a writing method."""
     if method == "chat.postMessage":
         return gateway.post("/chat/messages", channel=RANDOM, text="odd", **more)
     if method == "chat.update":
@@ -38,7 +45,7 @@ def write(gateway: Gateway, method: str, **more: Any) -> Reply:
 )
 def test_a_post_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, messages: Any) -> None:
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
-    answer(gateway, "conversations.history", {"ok": True, "messages": messages}, times=2)
+    script_response(gateway, "conversations.history", {"ok": True, "messages": messages}, times=2)
 
     unknown = gateway.post("/chat/messages", channel=RANDOM, text="hidden")
 
@@ -46,10 +53,10 @@ def test_a_post_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gat
 
 
 @pytest.mark.parametrize("payload", [{"k": 5}, {"k": {"deep": []}}, {"other": None}])
-def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, payload: Any) -> None:
+def test_unreadable_metadata_of_other_apps_is_ignored(gateway: Gateway, payload: Any) -> None:
     others = FOUND | {"metadata": {"event_type": "theirs", "event_payload": payload}}
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_before")
-    answer(gateway, "conversations.history", {"ok": True, "messages": [others]})
+    script_response(gateway, "conversations.history", {"ok": True, "messages": [others]})
 
     unknown = gateway.post("/chat/messages", channel=RANDOM, text="not theirs")
 
@@ -62,7 +69,9 @@ def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, paylo
 )
 def test_a_reaction_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, reactions: Any) -> None:
     gateway.fault("chat", path="/api/reactions.add", fault="drop_after")
-    answer(gateway, "conversations.replies", {"ok": True, "messages": [FOUND | {"reactions": reactions}]}, times=2)
+    script_response(
+        gateway, "conversations.replies", {"ok": True, "messages": [FOUND | {"reactions": reactions}]}, times=2
+    )
 
     unknown = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji="rocket")
 
@@ -70,21 +79,21 @@ def test_a_reaction_stays_in_doubt_if_the_search_response_is_unreadable(gateway:
 
 
 @pytest.mark.parametrize("messages", [{}, [{}], [FOUND | {"ts": 5}], [FOUND | {"thread_ts": 5}]])
-def test_a_thread_that_cannot_be_read_is_not_remembered_and_not_replied_to(gateway: Gateway, messages: Any) -> None:
-    fresh = another_connection(gateway)
+def test_an_unreadable_thread_is_not_cached_and_gets_no_reply(gateway: Gateway, messages: Any) -> None:
+    fresh = create_connection_without_cache(gateway)
     reply = partial(gateway.post, "/chat/messages", connection_id=fresh, channel=GENERAL, thread_ts=OURS)
-    answer(gateway, "conversations.replies", {"ok": True, "messages": messages})
+    script_response(gateway, "conversations.replies", {"ok": True, "messages": messages})
 
     odd = reply(text="into an odd thread")
     repeat = reply(text="into the thread")
 
     assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, repeat.status)
-    assert [] == said(gateway, "into an odd thread")
+    assert [] == find_channels(gateway, "into an odd thread")
 
 
 @pytest.mark.parametrize("body", [{"ok": True}, {"ok": True, "team_id": 5}, {"ok": "yes"}, {"ok": False, "error": {}}])
 def test_reading_events_survives_any_vendor_response(gateway: Gateway, body: Any) -> None:
-    answer(gateway, "auth.test", body)
-    answer(gateway, "conversations.info", body)
+    script_response(gateway, "auth.test", body)
+    script_response(gateway, "conversations.info", body)
 
     assert gateway.get("/chat/events", channel=GENERAL).status in {200, 502}

@@ -31,7 +31,7 @@ PREPARED = [
 
 
 @pytest.fixture
-def fresh(sandbox: Sandbox, portal: VendorInspector, tmp_path: Path) -> Any:
+def uncached_writer(sandbox: Sandbox, portal: VendorInspector, tmp_path: Path) -> Any:
     """A caller of a gateway with an empty cache."""
     with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
@@ -71,34 +71,38 @@ def test_a_batch_without_results_and_reason_is_searched(writer: Writer, write: s
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)
     assert 200 == repeated.status
-    assert 1 == writer.traces()
+    assert 1 == writer.count_writes()
 
 
 @pytest.mark.parametrize("owners", [[], [{"id": "771203", "archived": False}]])
-def test_an_owner_missing_in_one_list_is_searched_again(fresh: Writer, owners: list[Any]) -> None:
-    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
-    untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
-    repeat = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+def test_an_owner_missing_in_one_list_is_searched_again(uncached_writer: Writer, owners: list[Any]) -> None:
+    uncached_writer.gateway.fault(
+        "crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2
+    )
+    untold = uncached_writer.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    repeat = uncached_writer.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
     assert untold.data[0]["owner_email"] is None
     assert "mei.tanaka@fjordlicht.example" == repeat.data[0]["owner_email"]
 
 
-def test_an_owner_missing_in_all_lists_is_searched_twice(fresh: Writer) -> None:
-    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
+def test_an_owner_missing_in_all_lists_is_searched_twice(uncached_writer: Writer) -> None:
+    uncached_writer.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
     for_owners = ("GET", "/crm/owners/2026-09")
-    replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]
+    replies = [
+        uncached_writer.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)
+    ]
 
     assert [None] * 4 == [reply.data[0]["owner_email"] for reply in replies]
-    assert 4 == fresh.sent(for_owners)
+    assert 4 == uncached_writer.count_requests(for_owners)
 
 
 @requirement("crm-30")
-def test_a_note_with_an_odd_time_proves_nothing(writer: Writer) -> None:
+def test_a_note_with_a_malformed_time_is_no_match(writer: Writer) -> None:
     note = RECORD | {"properties": {"hs_timestamp": "noon", "hs_note_body": writer.mark}}
     path = f"{OBJECTS}/notes/batch/read"
-    writer.harm(("POST", f"{OBJECTS}/notes"), fault="drop_after")
-    # Behind the fault of the note itself, whose address begins alike.
+    writer.inject_fault(("POST", f"{OBJECTS}/notes"), fault="drop_after")
+    # Applies after the fault of the note itself, whose path has the same start.
     writer.gateway.fault("crm", method="POST", path=path, fault="status", status=200, body={"results": [note]}, times=3)
     lost = writer.note(headers={"Idempotency-Key": writer.mark})
 

@@ -20,7 +20,7 @@ LOW_MEMORY: dict[str, Any] = LONG_TIMEOUT | {"GATEWAY_MAX_HELD_BYTES": "1000000"
 
 
 @pytest.fixture(scope="module")
-def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with run_gateway(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **LONG_TIMEOUT) as gateway:
         yield gateway
 

@@ -295,10 +295,10 @@ def test_write_rejected_with_a_cached_schema_is_retried_with_the_current(gateway
 
 
 def test_write_rejected_with_a_current_schema_is_not_retried(
-    gateway: Gateway, leads: str, restarting: Restarting
+    gateway: Gateway, leads: str, restartable_gateway: Restarting
 ) -> None:
     inject_status(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
-    with restarting() as restarted:
+    with restartable_gateway() as restarted:
         rejected = create(restarted, leads, new_name())
 
     assert (422, "upstream_refused") == (rejected.status, rejected.code)

@@ -26,7 +26,7 @@ NOT_DONE = [
     {"fault": "status", "status": 200, "body": {"records": [{"fields": {}}]}},
     {"fault": "status", "status": 200, "body": HTML},
 ]
-"""Faults after which nothing was done, although the outcome is unknown."""
+"""Faults after which a write was not performed, although its outcome is unknown."""
 
 PNG, OTHER = (
     scripted_response(b"\x89PNG\r\n\x1a\n" + bytes(100)),
@@ -37,7 +37,7 @@ FILM = scripted_response(bytes(5_000_001), "video/mp4")
 
 def create(gateway: Gateway, *records: Any, key: str | None = None, **more: Any) -> Reply:
     body = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "records": list(records)}
-    return gateway.post("/tables/records", headers=keyed(key), **(body | more))
+    return gateway.post("/tables/records", headers=with_key(key), **(body | more))
 
 
 def create_both(gateway: Gateway, name: str, key: str | None = None) -> Reply:
@@ -49,56 +49,58 @@ def create_both(gateway: Gateway, name: str, key: str | None = None) -> Reply:
 def update(gateway: Gateway, record_id: str | None = None, *, key: str | None = None, **fields: Any) -> Reply:
     examples = gateway.examples("tables")
     body = {"base_id": examples["base_id"], "table": "Leads", "fields": fields}
-    return gateway.patch(f"/tables/records/{record_id or examples['record_id']}", headers=keyed(key), **body)
+    return gateway.patch(f"/tables/records/{record_id or examples['record_id']}", headers=with_key(key), **body)
 
 
 def attach(gateway: Gateway, url: str, key: str | None = None, **more: Any) -> Reply:
     body = {"record_id": gateway.examples("tables")["record_id"], "field": "Files", "url": url}
-    return gateway.post("/tables/attachments", headers=keyed(key), **(body | more))
+    return gateway.post("/tables/attachments", headers=with_key(key), **(body | more))
 
 
-def standing(reply: Reply) -> list[dict[str, Any]]:
+def list_completed_steps(reply: Reply) -> list[dict[str, Any]]:
     """Return the details of completed steps."""
     return [detail for detail in reply.details if "done" in detail]
 
 
-def keyed(key: str | None) -> Mapping[str, str]:
+def with_key(key: str | None) -> Mapping[str, str]:
     return {} if key is None else {"Idempotency-Key": key}
 
 
-def fail(gateway: Gateway, method: str = "POST", *, after: int = 0, **injected: Any) -> None:
+def inject_fault(gateway: Gateway, method: str = "POST", *, after: int = 0, **injected: Any) -> None:
     """Inject a fault into a writing request, *after* some that succeed."""
     if after:
         gateway.fault("tables", method=method, fault="delay", times=after)
     gateway.fault("tables", method=method, **injected)
 
 
-def see(gateway: Gateway) -> None:
+def cache_records(gateway: Gateway) -> None:
     """Read the leads, so that the base and the records are cached."""
     gateway.get("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
 
 
-def example(gateway: Gateway, inside: VendorInspector) -> dict[str, Any]:
-    return inside.record(gateway.examples("tables")["record_id"])
+def example(gateway: Gateway, inspector: VendorInspector) -> dict[str, Any]:
+    return inspector.record(gateway.examples("tables")["record_id"])
 
 
-def attachments(gateway: Gateway, inside: VendorInspector) -> list[Any]:
-    return [item["id"] for item in example(gateway, inside)["Files"]]
+def attachments(gateway: Gateway, inspector: VendorInspector) -> list[Any]:
+    return [item["id"] for item in example(gateway, inspector)["Files"]]
 
 
-# Records, once per key
+# Records
 
 
-def test_a_reported_failure_is_retried_without_waiting(unsettled: Gateway, inside: VendorInspector) -> None:
-    fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
-    create(unsettled, {"Name": "failed"}, key="failed")
-    repeat = create(unsettled, {"Name": "failed"}, key="failed")
+def test_a_reported_failure_is_retried_without_waiting(
+    slow_vendor_gateway: Gateway, inspector: VendorInspector
+) -> None:
+    inject_fault(slow_vendor_gateway, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
+    create(slow_vendor_gateway, {"Name": "failed"}, key="failed")
+    repeat = create(slow_vendor_gateway, {"Name": "failed"}, key="failed")
 
     assert 1 == len(repeat.data["created"])
-    assert 1 == len(inside.records(Name="failed"))
+    assert 1 == len(inspector.records(Name="failed"))
 
 
-# Somebody else's records
+# Records of others
 
 
 @requirement("common-97", "tables-15")
@@ -109,22 +111,22 @@ def test_a_reported_failure_is_retried_without_waiting(unsettled: Gateway, insid
     ids=str,
 )
 @pytest.mark.parametrize("record", [{"Stage": "Open"}, {}], ids=str)
-def test_a_record_from_before_the_call_is_never_taken(
-    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], injected: dict[str, Any], key: str | None
+def test_a_record_from_before_the_call_is_never_matched(
+    gateway: Gateway, inspector: VendorInspector, record: dict[str, Any], injected: dict[str, Any], key: str | None
 ) -> None:
-    inside.hide_authors()
-    inside.made_by_hand(seconds_ago=30, **record)
-    fail(gateway, **injected)
+    inspector.hide_authors()
+    inspector.create_manually(seconds_ago=30, **record)
+    inject_fault(gateway, **injected)
     reply = create(gateway, record, key=key and f"{key} {record} {injected}")
 
     assert 502 == reply.status
 
 
 @requirement("common-97", "tables-15")
-def test_a_record_of_another_creator_is_never_matched(gateway: Gateway, inside: VendorInspector) -> None:
-    fail(gateway, fault="drop_before")
+def test_a_record_of_another_creator_is_never_matched(gateway: Gateway, inspector: VendorInspector) -> None:
+    inject_fault(gateway, fault="drop_before")
     create(gateway, {"Stage": "Open"}, key="authors")
-    theirs = inside.made_by_hand(Stage="Open")
+    theirs = inspector.create_manually(Stage="Open")
     repeat = create(gateway, {"Stage": "Open"}, key="authors")
 
     assert theirs not in repeat.data["created"]
@@ -134,12 +136,12 @@ def test_a_record_of_another_creator_is_never_matched(gateway: Gateway, inside: 
 @pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
 @pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
 def test_a_record_with_additional_values_is_never_matched(
-    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], more: dict[str, Any]
+    gateway: Gateway, inspector: VendorInspector, record: dict[str, Any], more: dict[str, Any]
 ) -> None:
-    inside.hide_authors()
-    fail(gateway, fault="drop_before")
+    inspector.hide_authors()
+    inject_fault(gateway, fault="drop_before")
     create(gateway, record, key=f"more {record} {more}")
-    theirs = inside.made_by_hand(**record, **more)
+    theirs = inspector.create_manually(**record, **more)
     repeat = create(gateway, record, key=f"more {record} {more}")
 
     assert 1 == len(repeat.data["created"])
@@ -147,86 +149,86 @@ def test_a_record_with_additional_values_is_never_matched(
 
 
 @requirement("tables-15")
-def test_a_record_with_previously_seen_default_values_is_matched(gateway: Gateway, inside: VendorInspector) -> None:
-    inside.field("Stage").default = "Open"
+def test_a_record_with_previously_seen_default_values_is_matched(gateway: Gateway, inspector: VendorInspector) -> None:
+    inspector.field("Stage").default = "Open"
     create(gateway, {"Name": "seen"})
-    fail(gateway, fault="drop_after")
+    inject_fault(gateway, fault="drop_after")
     reply = create(gateway, {"Name": "default"})
 
     assert [("default", "Open")] == [
-        (record["Name"], record["Stage"]) for record in map(inside.record, reply.data["created"])
+        (record["Name"], record["Stage"]) for record in map(inspector.record, reply.data["created"])
     ]
 
 
 @requirement("tables-15")
-def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: VendorInspector) -> None:
-    inside.hide_authors()
-    fail(gateway, fault="drop_before")
+def test_an_incomplete_batch_is_never_matched(gateway: Gateway, inspector: VendorInspector) -> None:
+    inspector.hide_authors()
+    inject_fault(gateway, fault="drop_before")
     create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
-    theirs = inside.made_by_hand(Name="part")
+    theirs = inspector.create_manually(Name="part")
     repeat = create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
 
-    assert ["part", "whole"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
+    assert ["part", "whole"] == [inspector.record(created)["Name"] for created in repeat.data["created"]]
     assert theirs not in repeat.data["created"]
 
 
 @requirement("common-97", "tables-15")
 @pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
 def test_none_of_two_possible_records_is_matched(
-    gateway: Gateway, inside: VendorInspector, record: dict[str, Any]
+    gateway: Gateway, inspector: VendorInspector, record: dict[str, Any]
 ) -> None:
-    inside.hide_authors()
-    see(gateway)
-    fail(gateway, fault="drop_after")
+    inspector.hide_authors()
+    cache_records(gateway)
+    inject_fault(gateway, fault="drop_after")
     gateway.fault("tables", method="GET", fault="status", status=500, times=30)
     create(gateway, record, key=f"alike {record}")
     gateway.clear("tables")
-    theirs = inside.made_by_hand(**record)
+    theirs = inspector.create_manually(**record)
     repeat = create(gateway, record, key=f"alike {record}")
 
     assert (502, "outcome_unknown") == (repeat.status, repeat.code)
     assert theirs in [detail["candidate"] for detail in repeat.details]
-    assert [] == inside.sent("POST")
+    assert [] == inspector.list_requests("POST")
 
 
-# Half done
+# Partial writes
 
 
 @requirement("tables-16")
 @pytest.mark.parametrize("injected", NOT_DONE, ids=str)
 @pytest.mark.parametrize("key", [None, "half"])
 def test_created_records_are_reported_if_the_others_are_in_doubt(
-    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any], key: str | None
+    gateway: Gateway, inspector: VendorInspector, injected: dict[str, Any], key: str | None
 ) -> None:
-    fail(gateway, after=1, **injected)
+    inject_fault(gateway, after=1, **injected)
     reply = create_both(gateway, "half", key and f"{key} {injected}")
-    (there,) = inside.records(Name="half")
+    (there,) = inspector.records(Name="half")
 
     assert 502 == reply.status
     assert [("create records", there)] == [
-        (detail["done"], inside.record(detail["created"][0])) for detail in standing(reply)
+        (detail["done"], inspector.record(detail["created"][0])) for detail in list_completed_steps(reply)
     ]
 
 
 @requirement("common-95", "tables-16")
 @pytest.mark.parametrize("injected", NOT_DONE, ids=str)
 def test_a_repeat_completes_a_partial_write(
-    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any]
+    gateway: Gateway, inspector: VendorInspector, injected: dict[str, Any]
 ) -> None:
-    fail(gateway, after=1, **injected)
+    inject_fault(gateway, after=1, **injected)
     first = create_both(gateway, "rest", key=f"rest {injected}")
     repeat = create_both(gateway, "rest", key=f"rest {injected}")
 
-    assert [repeat.data["created"][:1]] == [detail["created"] for detail in standing(first)]
-    assert [None, "Paused"] == [inside.record(created).get("Stage") for created in repeat.data["created"]]
-    assert 2 == len(inside.records(Name="rest"))
+    assert [repeat.data["created"][:1]] == [detail["created"] for detail in list_completed_steps(first)]
+    assert [None, "Paused"] == [inspector.record(created).get("Stage") for created in repeat.data["created"]]
+    assert 2 == len(inspector.records(Name="rest"))
 
 
-def test_created_records_remain_after_the_table_has_changed(gateway: Gateway, inside: VendorInspector) -> None:
-    fail(gateway, after=1, fault="status", status=500)
+def test_created_records_remain_after_the_table_has_changed(gateway: Gateway, inspector: VendorInspector) -> None:
+    inject_fault(gateway, after=1, fault="status", status=500)
     records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
     create(gateway, *records, allow_new_options=True, key="changed")
-    inside.field("Phone").type = "autoNumber"
+    inspector.field("Phone").type = "autoNumber"
     repeat = create(gateway, *records, allow_new_options=True, key="changed")
 
     assert ("ok", 2) == (repeat.body["status"], len(repeat.data["created"]))
@@ -235,22 +237,24 @@ def test_created_records_remain_after_the_table_has_changed(gateway: Gateway, in
 @requirement("tables-16")
 @pytest.mark.parametrize("injected", NOT_DONE, ids=str)
 def test_records_created_singly_after_a_rejection_are_created_once(
-    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any]
+    gateway: Gateway, inspector: VendorInspector, injected: dict[str, Any]
 ) -> None:
-    fail(gateway, after=2, **injected)
+    inject_fault(gateway, after=2, **injected)
     records = [{"Name": "one"}, {"Name": "two"}, NOBODY, {"Name": "three"}]
     first = create(gateway, *records, key=f"singly {injected}")
     repeat = create(gateway, *records, key=f"singly {injected}")
 
     assert 502 == first.status
-    assert [["one"]] == [[inside.record(one)["Name"] for one in detail["created"]] for detail in standing(first)]
-    assert ["one", "two", "three"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
+    assert [["one"]] == [
+        [inspector.record(one)["Name"] for one in detail["created"]] for detail in list_completed_steps(first)
+    ]
+    assert ["one", "two", "three"] == [inspector.record(created)["Name"] for created in repeat.data["created"]]
     assert [2] == [item["index"] for item in repeat.data["failed"]]
-    assert [1, 1, 1] == [len(inside.records(Name=name)) for name in ("one", "two", "three")]
+    assert [1, 1, 1] == [len(inspector.records(Name=name)) for name in ("one", "two", "three")]
 
 
-def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inside: VendorInspector) -> None:
-    fail(gateway, after=2, fault="drop_before")
+def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inspector: VendorInspector) -> None:
+    inject_fault(gateway, after=2, fault="drop_before")
     create(gateway, NOBODY, {"Name": "alone"}, key="told")
     repeat = create(gateway, NOBODY, {"Name": "alone"}, key="told")
 
@@ -260,60 +264,64 @@ def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inside: VendorIns
         "vendor_message": 'Field "Owner" cannot accept the provided value',
     }
     assert [fields | reason] == repeat.data["failed"]
-    assert 1 == len(inside.records(Name="alone"))
-    assert 4 == len(inside.sent("POST"))
+    assert 1 == len(inspector.records(Name="alone"))
+    assert 4 == len(inspector.list_requests("POST"))
 
 
-def test_a_rejection_leaves_the_idempotency_key_unused(gateway: Gateway, inside: VendorInspector) -> None:
-    fail(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
+def test_a_rejection_leaves_the_idempotency_key_unused(gateway: Gateway, inspector: VendorInspector) -> None:
+    inject_fault(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")
     repeat = create(gateway, {"Name": "another"}, key="refused")
 
-    assert (403, "upstream_forbidden", []) == (first.status, first.code, standing(first))
-    assert ["another"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
+    assert (403, "upstream_forbidden", []) == (first.status, first.code, list_completed_steps(first))
+    assert ["another"] == [inspector.record(created)["Name"] for created in repeat.data["created"]]
 
 
-def test_a_rejected_record_does_not_block_an_equal_one(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_rejected_record_does_not_block_an_equal_one(gateway: Gateway, inspector: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     create(gateway, {"Name": "equal"})
-    fail(gateway, fault="drop_after")
+    inject_fault(gateway, fault="drop_after")
     reply = create(gateway, {"Name": "equal"})
 
     assert 1 == len(reply.data["created"])
-    assert 1 == len(inside.records(Name="equal"))
+    assert 1 == len(inspector.records(Name="equal"))
 
 
 @requirement("tables-16")
-def test_a_rate_limit_during_a_batch_reports_the_created_records(unsettled: Gateway, inside: VendorInspector) -> None:
+def test_a_rate_limit_during_a_batch_reports_the_created_records(
+    slow_vendor_gateway: Gateway, inspector: VendorInspector
+) -> None:
     throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
-    fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
-    reply = create_both(unsettled, "limits")
-    (there,) = inside.records(Name="limits")
+    inject_fault(
+        slow_vendor_gateway, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"}
+    )
+    reply = create_both(slow_vendor_gateway, "limits")
+    (there,) = inspector.records(Name="limits")
 
     assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert [there] == [inside.record(created) for created in reply.details[0]["created"]]
+    assert [there] == [inspector.record(created) for created in reply.details[0]["created"]]
 
 
 # Changes
 
 
-def test_a_change_of_a_deleted_record_is_rejected(gateway: Gateway, inside: VendorInspector) -> None:
-    fail(gateway, "PATCH", fault="drop_before")
+def test_a_change_of_a_deleted_record_is_rejected(gateway: Gateway, inspector: VendorInspector) -> None:
+    inject_fault(gateway, "PATCH", fault="drop_before")
     record_id = gateway.examples("tables")["record_id"]
     update(gateway, record_id, Phone="+46 1", key="gone")
-    inside.forget(record_id)
+    inspector.delete_record(record_id)
     repeat = update(gateway, record_id, Phone="+46 1", key="gone")
 
     assert (404, "record_not_found") == (repeat.status, repeat.code)
 
 
 def test_a_change_that_is_rejected_is_sent_again_only_if_the_table_has_changed(
-    gateway: Gateway, inside: VendorInspector
+    gateway: Gateway, inspector: VendorInspector
 ) -> None:
     reply = update(gateway, Owner="usrNobody")
 
     assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert 1 == len(inside.sent("PATCH"))
+    assert 1 == len(inspector.list_requests("PATCH"))
 
 
 # Attachments
@@ -335,92 +343,92 @@ WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 
 @requirement("common-87")
 @pytest.mark.parametrize("injected", ["drop_before", "drop_after"])
-def test_a_repeat_with_another_link_gets_what_the_first_attached(
-    gateway: Gateway, inside: VendorInspector, site: str, injected: str
+def test_a_repeat_with_another_url_returns_the_first_attachment(
+    gateway: Gateway, inspector: VendorInspector, site: str, injected: str
 ) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, fault=injected)
+    before = attachments(gateway, inspector)
+    inject_fault(gateway, fault=injected)
     attach(gateway, f"{site}/logo.png", key=f"links {injected}")
     repeat = attach(gateway, f"{site}/film.mp4", key=f"links {injected}")
 
     assert "logo.png" == repeat.data["filename"]
-    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inspector)
 
 
 @requirement("common-98")
 @pytest.mark.parametrize(("path", "method"), WRITES)
 def test_equal_files_attached_concurrently_are_distinguished(
-    gateway: Gateway, inside: VendorInspector, site: str, path: str, method: str
+    gateway: Gateway, inspector: VendorInspector, site: str, path: str, method: str
 ) -> None:
-    before = attachments(gateway, inside)
+    before = attachments(gateway, inspector)
     gateway.fault("tables", method=method, fault="drop_after", times=2)
     calls = [lambda key=key: attach(gateway, site + path, key=key) for key in (f"{path} 1", f"{path} 2")]
     replies = gateway.together(*calls)
 
-    assert {reply.data["attachment_id"] for reply in replies} == set(attachments(gateway, inside)) - set(before)
+    assert {reply.data["attachment_id"] for reply in replies} == set(attachments(gateway, inspector)) - set(before)
     assert 2 == len({reply.data["attachment_id"] for reply in replies})
 
 
 def test_interrupted_files_of_one_name_and_size_are_matched_by_count(
-    gateway: Gateway, inside: VendorInspector, site: str
+    gateway: Gateway, inspector: VendorInspector, site: str
 ) -> None:
-    fail(gateway, fault="drop_before", times=2)
+    inject_fault(gateway, fault="drop_before", times=2)
     attach(gateway, f"{site}/logo.png", key="one")
     attach(gateway, f"{site}/other.png", key="other", filename="logo.png")
     one = attach(gateway, f"{site}/logo.png", key="one")
     other = attach(gateway, f"{site}/other.png", key="other", filename="logo.png")
 
-    assert [one.data["attachment_id"], other.data["attachment_id"]] == attachments(gateway, inside)[-2:]
+    assert [one.data["attachment_id"], other.data["attachment_id"]] == attachments(gateway, inspector)[-2:]
 
 
-def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: VendorInspector, site: str) -> None:
-    fail(gateway, fault="drop_before")
+def test_an_attachment_of_another_size_is_not_matched(gateway: Gateway, inspector: VendorInspector, site: str) -> None:
+    inject_fault(gateway, fault="drop_before")
     attach(gateway, f"{site}/logo.png", key="sizes")
     theirs = attach(gateway, f"{site}/film.mp4", filename="logo.png")
     repeat = attach(gateway, f"{site}/logo.png", key="sizes")
 
-    assert [theirs.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inside)[-2:]
+    assert [theirs.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inspector)[-2:]
 
 
 def test_attachments_added_meanwhile_remain_when_a_large_file_is_resent(
-    gateway: Gateway, inside: VendorInspector, site: str
+    gateway: Gateway, inspector: VendorInspector, site: str
 ) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, "PATCH", fault="drop_before")
+    before = attachments(gateway, inspector)
+    inject_fault(gateway, "PATCH", fault="drop_before")
     attach(gateway, f"{site}/film.mp4", key="between")
     between = attach(gateway, f"{site}/logo.png")
     repeat = attach(gateway, f"{site}/film.mp4", key="between")
 
-    assert [*before, between.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, between.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inspector)
 
 
 @requirement("tables-32")
 @pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
 def test_a_changed_file_is_reported_and_leaves_the_key_unused(
-    gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse], now: ScriptedResponse
+    gateway: Gateway, inspector: VendorInspector, site: str, pages: dict[str, ScriptedResponse], now: ScriptedResponse
 ) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, fault="drop_before")
+    before = attachments(gateway, inspector)
+    inject_fault(gateway, fault="drop_before")
     attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
     pages["/logo.png"] = now
     response = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
     repeat = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
 
     assert (422, "url_unreachable") == (response.status, response.code)
-    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inspector)
 
 
 def test_an_attached_file_is_matched_after_its_url_became_invalid(
-    gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse]
+    gateway: Gateway, inspector: VendorInspector, site: str, pages: dict[str, ScriptedResponse]
 ) -> None:
-    before = attachments(gateway, inside)
+    before = attachments(gateway, inspector)
     gateway.fault("tables", method="POST", fault="drop_after")
-    see(gateway)
-    fail(gateway, "GET", after=1, fault="status", status=500, times=30)
+    cache_records(gateway)
+    inject_fault(gateway, "GET", after=1, fault="status", status=500, times=30)
     first = attach(gateway, f"{site}/logo.png", key="nowhere")
     del pages["/logo.png"]
     gateway.clear("tables")
     repeat = attach(gateway, f"{site}/logo.png", key="nowhere")
 
     assert 502 == first.status
-    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inspector)

@@ -17,7 +17,7 @@ def create(gateway: Gateway, *records: Any, **more: Any) -> Reply:
     return gateway.post("/tables/records", **(body | more))
 
 
-def keyed(key: str) -> Mapping[str, str]:
+def with_key(key: str) -> Mapping[str, str]:
     return {"Idempotency-Key": key}
 
 
@@ -26,7 +26,7 @@ def names(records: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 @requirement("tables-6", "tables-8")
-def test_records_are_created_in_their_order(gateway: Gateway, inside: VendorInspector) -> None:
+def test_records_are_created_in_request_order(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = create(gateway, {"Name": "Acme", "Stage": "Open", "Value": 12.5}, {"Name": "Bolt"}, {})
 
     assert reply.body == {
@@ -35,24 +35,24 @@ def test_records_are_created_in_their_order(gateway: Gateway, inside: VendorInsp
         "status": "ok",
         "data": {"created": reply.data["created"], "failed": []},
     }
-    acme, bolt, empty = (inside.record(record_id) for record_id in reply.data["created"])
+    acme, bolt, empty = (inspector.record(record_id) for record_id in reply.data["created"])
     assert ("Acme", "Open", 12.5) == (acme["Name"], acme["Stage"], acme["Value"])
     assert ("Bolt", None) == (bolt["Name"], empty.get("Name"))
 
 
 @requirement("tables-6")
-def test_ten_records_take_one_request(gateway: Gateway, inside: VendorInspector) -> None:
+def test_ten_records_take_one_request(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = create(gateway, *({"Name": f"Ten {number}"} for number in range(10)))
 
     assert 10 == len(reply.data["created"])
-    assert 1 == len(inside.sent("POST"))
+    assert 1 == len(inspector.list_requests("POST"))
 
 
-# What is refused as a whole
+# Rejected batches
 
 
 @requirement("tables-7")
-def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> None:
+def test_eleven_records_are_rejected_and_none_is_created(gateway: Gateway) -> None:
     reply = create(gateway, *({"Name": "x"} for _ in range(11)))
 
     assert (422, "too_many_records") == (reply.status, reply.code)
@@ -61,7 +61,7 @@ def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> No
 
 
 @pytest.mark.parametrize("records", [[], ["Acme"], [{"Name": "Acme"}, None], {"Name": "Acme"}, None])
-def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
+def test_records_must_be_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     base_id = gateway.examples("tables")["base_id"]
     reply = gateway.post("/tables/records", base_id=base_id, table="Leads", records=records)
 
@@ -69,13 +69,13 @@ def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     assert [] == gateway.journal("tables")
 
 
-def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: VendorInspector) -> None:
-    reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
+def test_a_synced_table_accepts_no_records(gateway: Gateway, inspector: VendorInspector) -> None:
+    reply = create(gateway, {"Name": "x"}, base_id=inspector.office.id, table="Imported people")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
 
 
-# One bad record among good ones
+# Invalid records in a batch
 
 
 @requirement("common-13", "tables-8", "tables-9", "tables-10", "tables-12")
@@ -93,20 +93,20 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
         ("Tags", "us", "select_option_missing"),
     ],
 )
-def test_the_third_of_five_fails_alone(
-    gateway: Gateway, inside: VendorInspector, field: str, value: Any, error: str
+def test_one_invalid_record_of_five_fails(
+    gateway: Gateway, inspector: VendorInspector, field: str, value: Any, error: str
 ) -> None:
     bad = {"Name": "bad", field: value}
     reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
 
     assert "partial" == reply.body["status"]
     assert [{"index": 2, "error": error, "field": field, "value": value}] == reply.data["failed"]
-    assert ["1", "2", "4", "5"] == names([inside.record(record_id) for record_id in reply.data["created"]])
-    assert [] == inside.records(Name="bad")
+    assert ["1", "2", "4", "5"] == names([inspector.record(record_id) for record_id in reply.data["created"]])
+    assert [] == inspector.records(Name="bad")
 
 
 @requirement("tables-41")
-def test_one_response_reports_all_errors_of_all_records(gateway: Gateway, inside: VendorInspector) -> None:
+def test_one_response_reports_all_errors_of_all_records(gateway: Gateway, inspector: VendorInspector) -> None:
     wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
     reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
 
@@ -121,7 +121,7 @@ def test_one_response_reports_all_errors_of_all_records(gateway: Gateway, inside
         (2, "lossy_cast", "Hot", 5),
         (2, "lossy_cast", "Due", "soon"),
     ] == [(item["index"], item["error"], item["field"], item["value"]) for item in reply.data["failed"]]
-    assert ["fine"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert ["fine"] == names([inspector.record(record_id) for record_id in reply.data["created"]])
 
 
 @requirement("common-182")
@@ -142,8 +142,8 @@ def test_every_dangling_link_is_reported(gateway: Gateway) -> None:
 @requirement("tables-41")
 def test_a_repeat_reports_the_same_errors(gateway: Gateway) -> None:
     records = [{"Nmae": 1, "Value": "x"}, {"Name": "fine"}]
-    first = create(gateway, *records, headers=keyed("faults"))
-    repeat = create(gateway, *records, headers=keyed("faults"))
+    first = create(gateway, *records, headers=with_key("faults"))
+    repeat = create(gateway, *records, headers=with_key("faults"))
 
     assert [0, 0] == [item["index"] for item in repeat.data["failed"]]
     assert first.data == repeat.data
@@ -168,12 +168,12 @@ def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gatewa
 
 
 @requirement("tables-11")
-def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: VendorInspector) -> None:
+def test_no_request_is_sent_if_all_records_are_invalid(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
 
     assert ("partial", []) == (reply.body["status"], reply.data["created"])
     assert [0, 1] == [item["index"] for item in reply.data["failed"]]
-    assert [] == inside.sent("POST")
+    assert [] == inspector.list_requests("POST")
 
 
 def test_failures_of_both_kinds_are_reported_in_the_order_of_the_request(gateway: Gateway) -> None:
@@ -193,8 +193,8 @@ def test_failures_of_both_kinds_are_reported_in_the_order_of_the_request(gateway
         ("Owner", "nobody@example.com", 'Field "Owner" cannot accept the provided value'),
     ],
 )
-def test_the_third_of_five_that_the_vendor_refuses_fails_alone_with_its_reason(
-    gateway: Gateway, inside: VendorInspector, field: str, value: Any, reason: str
+def test_one_record_rejected_by_the_vendor_fails_with_its_reason(
+    gateway: Gateway, inspector: VendorInspector, field: str, value: Any, reason: str
 ) -> None:
     bad = {"Name": "bad", field: value}
     reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
@@ -204,17 +204,17 @@ def test_the_third_of_five_that_the_vendor_refuses_fails_alone_with_its_reason(
         (item["index"], item["error"], item["field"], item["value"], item["vendor_message"])
         for item in reply.data["failed"]
     ]
-    assert ["1", "2", "4", "5"] == names([inside.record(record_id) for record_id in reply.data["created"]])
-    assert [] == inside.records(Name="bad")
+    assert ["1", "2", "4", "5"] == names([inspector.record(record_id) for record_id in reply.data["created"]])
+    assert [] == inspector.records(Name="bad")
 
 
-def test_a_error_that_names_no_field_is_reported_without_one(gateway: Gateway, inside: VendorInspector) -> None:
+def test_an_error_without_a_field_is_reported(gateway: Gateway, inspector: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     reply = create(gateway, {"Name": "strange", "Notes": "x"})
 
     fields = {"index": 0, "error": "upstream_refused", "field": None, "value": None, "vendor_code": "INVALID_REQUEST"}
     assert [fields] == reply.data["failed"]
-    assert [] == inside.records(Name="strange")
+    assert [] == inspector.records(Name="strange")
 
 
 @requirement("tables-42")
@@ -235,34 +235,32 @@ def test_a_rejected_record_reports_the_vendors_reason(gateway: Gateway) -> None:
     ] == reply.data["failed"]
 
 
-def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_field_renamed_after_caching_is_found(gateway: Gateway, inspector: VendorInspector) -> None:
     create(gateway, {"Name": "first"})
     base_id = gateway.examples("tables")["base_id"]
     gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
     reply = create(gateway, {"Lead": "second"})
 
     assert "ok" == reply.body["status"]
-    assert "second" == inside.record(reply.data["created"][0])["Lead"]
+    assert "second" == inspector.record(reply.data["created"][0])["Lead"]
 
 
-def test_a_field_that_became_computed_while_it_was_remembered_fails_its_records_only(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
+def test_a_field_that_became_computed_fails_only_its_records(gateway: Gateway, inspector: VendorInspector) -> None:
     create(gateway, {"Name": "first"})
-    inside.field("Phone").type = "autoNumber"
+    inspector.field("Phone").type = "autoNumber"
     reply = create(gateway, {"Name": "one", "Phone": "1"}, {"Name": "two"})
 
     assert [(0, "read_only_field", "Phone")] == [
         (item["index"], item["error"], item["field"]) for item in reply.data["failed"]
     ]
-    assert ["two"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert ["two"] == names([inspector.record(record_id) for record_id in reply.data["created"]])
 
 
 # New options
 
 
 @requirement("tables-13")
-def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: VendorInspector) -> None:
+def test_an_allowed_new_option_is_added_once(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = create(
         gateway,
         {"Stage": "Paused"},
@@ -272,9 +270,9 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Vendo
     )
 
     assert ("ok", 3) == (reply.body["status"], len(reply.data["created"]))
-    assert ["Paused", "Open", "Paused"] == [inside.record(created)["Stage"] for created in reply.data["created"]]
-    assert 1 == inside.field("Stage").choices().count("Paused")
-    assert ["eu", "us"] == inside.record(reply.data["created"][2])["Tags"]
+    assert ["Paused", "Open", "Paused"] == [inspector.record(created)["Stage"] for created in reply.data["created"]]
+    assert 1 == inspector.field("Stage").choices().count("Paused")
+    assert ["eu", "us"] == inspector.record(reply.data["created"][2])["Tags"]
 
 
 @requirement("tables-14")
@@ -291,43 +289,41 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Vendo
         ({"Stage": "Paused", "Owner": "nobody@example.com"}, "upstream_refused", "Owner"),
     ],
 )
-def test_allowing_options_allows_nothing_else(
-    gateway: Gateway, inside: VendorInspector, fields: dict[str, Any], error: str, field: str
+def test_allowing_new_options_skips_no_other_check(
+    gateway: Gateway, inspector: VendorInspector, fields: dict[str, Any], error: str, field: str
 ) -> None:
-    companies = len(inside.table("Companies / Konten").records)
+    companies = len(inspector.table("Companies / Konten").records)
     reply = create(gateway, fields, allow_new_options=True)
 
     assert [(error, field)] == [(item["error"], item["field"]) for item in reply.data["failed"]]
-    assert "Paused" not in inside.field("Stage").choices()
-    assert companies == len(inside.table("Companies / Konten").records)
+    assert "Paused" not in inspector.field("Stage").choices()
+    assert companies == len(inspector.table("Companies / Konten").records)
 
 
-def test_an_account_that_may_not_add_options_fails_those_records_only(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
-    where = {"base_id": inside.office.id, "table": "Inventory"}
+def test_without_permission_for_options_only_their_records_fail(gateway: Gateway, inspector: VendorInspector) -> None:
+    where = {"base_id": inspector.office.id, "table": "Inventory"}
     reply = create(gateway, {"Kind": "Plants"}, {"Kind": "Hardware", "Item": "x"}, allow_new_options=True, **where)
 
     assert [{"index": 0, "error": "select_option_missing", "field": "Kind", "value": "Plants"}] == reply.data["failed"]
     assert 1 == len(reply.data["created"])
 
 
-def test_created_records_are_reported_if_the_others_are_forbidden(gateway: Gateway, inside: VendorInspector) -> None:
+def test_created_records_are_reported_if_the_others_are_forbidden(gateway: Gateway, inspector: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="delay", seconds=0)
     gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
     reply = create(gateway, {"Name": "one"}, {"Name": "two", "Stage": "Paused"}, allow_new_options=True)
 
-    assert ["one"] == names([inside.record(record_id) for record_id in reply.data["created"]])
+    assert ["one"] == names([inspector.record(record_id) for record_id in reply.data["created"]])
     fields = {"index": 1, "error": "upstream_refused", "field": None, "value": None}
     assert [fields | {"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "No."}] == reply.data["failed"]
 
 
-# Once, and not twice
+# In-doubt records
 
 
 @requirement("common-79")
 @pytest.mark.parametrize("injected", ["drop_after", "garbage"])
-def test_records_with_a_lost_response_are_matched(gateway: Gateway, inside: VendorInspector, injected: str) -> None:
+def test_records_with_a_lost_response_are_matched(gateway: Gateway, inspector: VendorInspector, injected: str) -> None:
     gateway.fault("tables", method="POST", fault=injected)
     fields = {
         "Name": "found",
@@ -343,9 +339,9 @@ def test_records_with_a_lost_response_are_matched(gateway: Gateway, inside: Vend
     }
     reply = create(gateway, {"Name": "found"}, fields, {"Name": "found"})
 
-    assert 3 == len(inside.records(Name="found"))
+    assert 3 == len(inspector.records(Name="found"))
     assert ("found", 2.5) == (
-        inside.record(reply.data["created"][1])["Name"],
-        inside.record(reply.data["created"][1])["Value"],
+        inspector.record(reply.data["created"][1])["Name"],
+        inspector.record(reply.data["created"][1])["Value"],
     )
     assert 3 == len(set(reply.data["created"]))

@@ -79,34 +79,34 @@ def site() -> Iterator[str]:
         yield address
 
 
-def test_a_table_that_lacks_its_primary_field_is_reported(gateway: Gateway, site: str) -> None:
+def test_a_table_without_its_primary_field_is_reported(gateway: Gateway, site: str) -> None:
     fault(gateway, "/v0/meta/bases", {"tables": [TABLE | {"primaryFieldId": "fld2"}]})
 
     assert "upstream_unexpected" == describe(gateway, site).code
 
 
-def test_bases_without_tables_hold_no_record(gateway: Gateway, site: str) -> None:
+def test_bases_without_tables_contain_no_record(gateway: Gateway, site: str) -> None:
     fault(gateway, f"/v0/meta/bases/{base_id(gateway)}", {"tables": []})
 
     assert "record_not_found" == attach(gateway, site).code
 
 
 @pytest.mark.parametrize("cell", ["att1", [{"filename": "a"}], [{"id": "att1", "size": "large"}], {"id": "att1"}])
-def test_attachments_in_an_unknown_shape_are_never_overwritten(
-    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
+def test_attachments_of_an_unknown_shape_are_never_overwritten(
+    gateway: Gateway, inspector: VendorInspector, site: str, cell: Any
 ) -> None:
     read(gateway, site)
-    body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
-    fault(gateway, f"/v0/{base_id(gateway)}/{inside.table().id}/rec", body)
+    body = {"id": "rec1", "fields": {inspector.field("Files").id: cell}}
+    fault(gateway, f"/v0/{base_id(gateway)}/{inspector.table().id}/rec", body)
     reply = attach(gateway, site)
 
     assert "upstream_unexpected" == reply.code
-    assert [] == [*inside.sent("POST"), *inside.sent("PATCH")]
+    assert [] == [*inspector.list_requests("POST"), *inspector.list_requests("PATCH")]
 
 
 @pytest.mark.parametrize("body", PAGES, ids=str)
 def test_records_stay_in_doubt_until_they_can_be_searched(
-    gateway: Gateway, inside: VendorInspector, site: str, body: Any
+    gateway: Gateway, inspector: VendorInspector, site: str, body: Any
 ) -> None:
     describe(gateway, site)
     gateway.fault("tables", fault="drop_after", method="POST")
@@ -117,14 +117,14 @@ def test_records_stay_in_doubt_until_they_can_be_searched(
 
     assert (502, "outcome_unknown") == (first.status, first.code)
     assert 1 == len(repeat.data["created"])
-    assert 1 == len(inside.records(Name="odd"))
+    assert 1 == len(inspector.records(Name="odd"))
 
 
 @pytest.mark.parametrize("cell", [None, "att1", [5]])
 def test_a_file_missing_in_the_response_is_in_doubt(
-    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
+    gateway: Gateway, inspector: VendorInspector, site: str, cell: Any
 ) -> None:
-    body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
+    body = {"id": "rec1", "fields": {inspector.field("Files").id: cell}}
     fault(gateway, "/v0/", body, method="POST")
     reply = attach(gateway, site)
 
