@@ -55,11 +55,11 @@ async def _looked(short: str, long: str) -> Mapping[str, tuple[float, float]]:
     async with Database(short) as one, Database(long) as other:
         both = [RunStore(database, ProcessId("proc_bench"), SystemClock()) for database in (one, other)]
         looks = [_looks(runs, await _some(runs)) for runs in both]
-        took = {what: [await _turn(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
+        took = {what: [await _measure(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
     return {what: tuple(map(statistics.median, zip(*seconds, strict=True))) for what, seconds in took.items()}
 
 
-async def _turn(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[float]:
+async def _measure(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[float]:
     return [await _timed(look[what]) for look in looks]
 
 

@@ -43,10 +43,10 @@ def _searches(here: PacingBench) -> tuple[str, str, str, bool]:
 
 def _attachments(here: PacingBench) -> Iterator[tuple[str, str, str, bool]]:
     """Measure peak memory over idle during an attachment; by link first, since a peak remains."""
-    act_url = f"{here.sandbox['sandbox_url']}/_control/mail/act"
+    actions_url = f"{here.sandbox['sandbox_url']}/_control/mail/act"
     attachments = [{"filename": "large.bin", "mime_type": "application/octet-stream", "size_bytes": ATTACHMENT_BYTES}]
     message = {"action": "receive", "from": "ana@acme.test", "subject": "Large enough", "body_html": "<p>See below</p>"}
-    httpx.post(act_url, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
+    httpx.post(actions_url, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
     (received,) = _call(here, "/messages", q='subject:"Large enough"', include_body="true")["data"]
     path = f"/attachments/{received['attachments'][0]['attachment_id']}"
     idle = here.gateway.memory_bytes

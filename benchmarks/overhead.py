@@ -81,7 +81,7 @@ def measure(calls: Calls) -> Measured:
     )
 
 
-def in_turns(*kinds: Calls) -> list[list[Measured]]:
+def alternate(*kinds: Calls) -> list[list[Measured]]:
     """Run several rounds of each of *kinds*, alternating."""
     rounds = [[measure(calls) for calls in kinds] for _ in range(ROUNDS)]
     return [list(column) for column in zip(*rounds, strict=True)]
@@ -134,7 +134,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         ]
         for calls in kinds:
             calls(WARM_UP)
-        bar_reads, reads, bar_writes, writes, keyed = in_turns(*kinds)
+        bar_reads, reads, bar_writes, writes, keyed = alternate(*kinds)
     yield _ratio("CPU of a whole read over the bare pass-through", reads, bar_reads, 1.45)
     yield _ratio("CPU of a whole write (two commits) over the same", writes, bar_writes, 1.65)
     yield _ratio("CPU of a write with a key (two commits) over the same", keyed, bar_writes, 1.9)

@@ -68,10 +68,21 @@ RIDDLE = re.compile(r"(What|How|Where|Who|Whoever|Which|When|Those|The same)\b")
 """Openings that announce a noun without naming it."""
 
 
+UNCHECKED = (
+    *(f"gateway/tests/{name}/" for name in ("agents", "browser", "cli", "conformance", "core", "http/console", "kit")),
+    *(f"gateway/tests/{name}/" for name in ("management", "storage")),
+    "sandbox/tests/",
+)
+"""Folders of tests that are not checked yet. Empty the list; never add to it."""
+
+FOLDERS = ("*/src", "*/tests", "tests", "benchmarks", "tools")
+
+
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PROJECT.glob("*/src/**/*.py")):
-        if "migrations" not in path.parts:
-            yield str(path.relative_to(PROJECT)), ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(path for folder in FOLDERS for path in PROJECT.glob(f"{folder}/**/*.py")):
+        name = str(path.relative_to(PROJECT))
+        if "migrations" not in path.parts and not name.startswith(UNCHECKED):
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names_of(tree: ast.Module) -> Iterator[str]:
@@ -106,12 +117,12 @@ def test_names_use_plain_words(sources: list[tuple[str, ast.Module]]) -> None:
     assert [] == [
         f"{path}: {name}"
         for path, tree in sources
-        for name in sorted({*names_of(tree)} - ALLOWED)
+        for name in sorted({Path(path).stem, *names_of(tree)} - ALLOWED)
         if words_of(name) & BANNED
     ]
 
 
-def test_docstrings_say_what_they_document(sources: list[tuple[str, ast.Module]]) -> None:
+def test_docstrings_describe_their_subjects(sources: list[tuple[str, ast.Module]]) -> None:
     texts = [(path, text) for path, tree in sources if not PUBLISHED.search(path) for text in docstrings_of(tree)]
 
     assert [] == [f"{path}: {text[:60]}" for path, text in texts if RIDDLE.match(text)]

@@ -53,13 +53,13 @@ class Faults:
     """Called with the description of each event."""
 
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
-    store_troubled: bool = False
+    is_store_faulty: bool = False
     """Whether a fault of the store is active."""
 
     store_restored_at: float = -inf
     """The end of the last fault of the store."""
 
-    went_on: dict[int, float] = field(default_factory=dict)
+    resumed_at: dict[int, float] = field(default_factory=dict)
     """The time at which each gateway was last resumed."""
 
     done: Counter[str] = field(default_factory=Counter)
@@ -69,13 +69,13 @@ class Faults:
     last: Collection[str] = ()
     """Kinds that are injected once more at the end, one after the other."""
 
-    lost_at: float = -inf
+    data_lost_at: float = -inf
     """The time at which the store last lost its data."""
 
     ended_at: float = -inf
     """The end of the last fault."""
 
-    async def go_on(self, seconds: float) -> None:
+    async def inject(self, seconds: float) -> None:
         """Inject faults for *seconds*; everything works again afterwards."""
         # One fault per target at a time, since a stopped process is not restarted twice.
         deadline = time.monotonic() + seconds
@@ -83,27 +83,27 @@ class Faults:
             busy: dict[str, asyncio.Task[None]] = {}
             while time.monotonic() < deadline:
                 await asyncio.sleep(self.random.uniform(0.5, 1.5) * PAUSE_SECONDS)
-                kind = self._chosen()
+                kind = self._choose()
                 target = KINDS[kind][0] if kind else ""
                 if kind and (target not in busy or busy[target].done()):
-                    busy[target] = group.create_task(self._happen(kind))
+                    busy[target] = group.create_task(self._inject(kind))
         for kind in self.last:
-            await self._happen(kind)
+            await self._inject(kind)
         for emulator in self.installation.emulators.values():
             emulator.context.clear_faults()
         self.ended_at = time.monotonic()
-        await self.installation.all_ready()
+        await self.installation.wait_until_ready()
 
-    def _chosen(self) -> str:
+    def _choose(self) -> str:
         if not self.kinds:
             return ""
         return self.random.choices(list(self.kinds), [KINDS[kind][1] for kind in self.kinds])[0]
 
-    async def _happen(self, kind: str) -> None:
+    async def _inject(self, kind: str) -> None:
         self.done[kind] += 1
         await getattr(self, f"_{kind}")()
 
-    def note(self, what: str) -> None:
+    def log(self, what: str) -> None:
         """Add an event to the log."""
         self.report(f"{time.monotonic() - self.began:7.2f} {what}")
 
@@ -113,7 +113,7 @@ class Faults:
 
     async def _kill(self) -> None:
         number, node = self._node()
-        self.note(f"gateway {number} is killed")
+        self.log(f"gateway {number} is killed")
         node.send(signal.SIGKILL)
         if node.process is not None:
             await asyncio.to_thread(node.process.wait)
@@ -123,25 +123,25 @@ class Faults:
             if node.ended:
                 node.start()
             await asyncio.sleep(0.2)
-        self.note(f"gateway {number} is back")
+        self.log(f"gateway {number} is back")
 
     async def _freeze(self) -> None:
         number, node = self._node()
         seconds = self.random.choice((1, 4, 8, 13))
-        self.note(f"gateway {number} is frozen for {seconds} s")
+        self.log(f"gateway {number} is frozen for {seconds} s")
         node.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         node.send(signal.SIGCONT)
-        self.went_on[number] = time.monotonic()
+        self.resumed_at[number] = time.monotonic()
 
     async def _clock(self) -> None:
         number, node = self._node()
         node.clock.ahead = self.random.choice((-3600.0, -90.0, 0.0, 90.0, 3600.0))
-        self.note(f"the clock of gateway {number} is set to {node.clock.ahead:+.0f} s")
+        self.log(f"the clock of gateway {number} is set to {node.clock.ahead:+.0f} s")
 
     async def _postgres(self) -> None:
         seconds = self.random.uniform(0, 3)
-        self.note(f"PostgreSQL is restarted, {seconds:.1f} s away")
+        self.log(f"PostgreSQL is restarted, {seconds:.1f} s away")
 
         def restart() -> None:
             with stopped(self.postgres_server):
@@ -155,12 +155,12 @@ class Faults:
             await asyncio.to_thread(store.stop)
             await asyncio.sleep(seconds)
             await asyncio.to_thread(store.start)
-        self.lost_at = time.monotonic()
+        self.data_lost_at = time.monotonic()
 
     async def _empty(self) -> None:
         with self._trouble("the store is emptied"):
             await asyncio.to_thread(self.installation.store.client.flushall)
-        self.lost_at = time.monotonic()
+        self.data_lost_at = time.monotonic()
 
     async def _hang(self) -> None:
         store, seconds = self.installation.store, self.random.uniform(0.1, 4)
@@ -171,17 +171,17 @@ class Faults:
 
     @contextmanager
     def _trouble(self, what: str) -> Iterator[None]:
-        self.note(what)
-        self.store_troubled = True
+        self.log(what)
+        self.is_store_faulty = True
         try:
             yield
         finally:
-            self.store_troubled, self.store_restored_at = False, time.monotonic()
+            self.is_store_faulty, self.store_restored_at = False, time.monotonic()
 
     async def _application(self) -> None:
         connector = self.random.choice(list(self.installation.emulators))
         fault = parse_fault({**self.random.choice(UPSTREAM), "times": self.random.randint(1, 5)})
-        self.note(f"{connector}: {fault.fault} for {fault.times} requests")
+        self.log(f"{connector}: {fault.fault} for {fault.times} requests")
         if fault.fault == "throttle":
             self.throttled.append((connector, fault))
         self.installation.emulators[connector].context.faults.append(fault)

@@ -113,7 +113,7 @@ class Installation:
         except httpx.TransportError:
             return False
 
-    async def all_ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until every gateway is ready."""
 
         async def ready() -> bool:
@@ -165,7 +165,7 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
+async def run_installation(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
     """Run an installation. It is killed at the end of the block unless it was shut down."""
     sandbox = Sandbox({name: EMULATORS[name] for name in CONNECTOR_NAMES})
     async with AsyncExitStack() as stack:
@@ -176,7 +176,7 @@ async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncI
         try:
             for node in installation.nodes:
                 node.start()
-            await installation.all_ready()
+            await installation.wait_until_ready()
             await installation.prepare()
             yield installation
         finally:

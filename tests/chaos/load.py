@@ -69,22 +69,22 @@ class Load:
 
     unsettled: set[str] = field(default_factory=set)
     stopping: bool = False
-    hidden: list[str] = field(default_factory=list)
+    run_mismatches: list[str] = field(default_factory=list)
     """Runs whose response differs from the history, or that are missing in it."""
 
-    garbled: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     """Unreadable responses."""
 
     admitted: list[tuple[float, float]] = field(default_factory=list)
-    """When admitted calls with the small key were sent and answered."""
+    """Send and response times of admitted calls with the small key."""
 
-    took: list[float] = field(default_factory=list)
+    durations: list[float] = field(default_factory=list)
     """The duration of each call in seconds."""
 
     def __post_init__(self) -> None:
         self.world = World(self.installation)
 
-    async def caller(self, number: int) -> None:
+    async def run_caller(self, number: int) -> None:
         """Read and write until stopped."""
         iteration = 0
         while not self.stopping:
@@ -103,9 +103,9 @@ class Load:
                 twins = [self.write(kind, content, other)] if twice else []
                 reply, *_ = await asyncio.gather(self.write(kind, content, way), *twins)
             if reply.status and self.random.random() < HISTORY_SHARE:
-                await self._look_up(reply, way)
+                await self._check_run_stored(reply, way)
 
-    async def small_caller(self) -> None:
+    async def run_small_caller(self) -> None:
         """Call with a key that has a low limit, about data that needs no vendor request."""
         while not self.stopping:
             await asyncio.sleep(SMALL_PAUSE_SECONDS)
@@ -115,14 +115,14 @@ class Load:
             if reply.code == "invalid_parameters":
                 self.admitted.append((sent, time.monotonic()))
 
-    async def _look_up(self, reply: Reply, way: Way) -> None:
+    async def _check_run_stored(self, reply: Reply, way: Way) -> None:
         """Check that a run is in the history as soon as its response arrives, unless storage was unavailable."""
         if reply.run_id is None or reply.code == STORAGE:
             return
         request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
         run = await self._ask(self._node(), request, way)
         if run.status == 404 or (run.status == 200 and run.body["data"]["http_status"] != reply.status):
-            self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
+            self.run_mismatches.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
     async def write(self, kind: str, content: str, way: Way) -> Reply:
         """Request one write. With a key, repeat in changing forms until there is a result or a definite error."""
@@ -147,9 +147,9 @@ class Load:
         """Read once from a connector."""
         return await self.ask(connector, *self._reads[connector], way=way)
 
-    async def glance(self, connector: str, node: Node) -> Reply:
+    async def read_cheaply(self, connector: str, node: Node) -> Reply:
         """Perform a cheap read of a connector, which measures the load without adding to it."""
-        return await self.ask(connector, *self._glances[connector], node=node)
+        return await self.ask(connector, *self._cheap_reads[connector], node=node)
 
     async def ask(
         self,
@@ -170,7 +170,7 @@ class Load:
         """Call a gateway, a random one unless *node* is given. The status is 0 if the connection broke."""
         began = time.monotonic()
         reply = await self._ask(node or self._node(), sent, way)
-        self.took.append(time.monotonic() - began)
+        self.durations.append(time.monotonic() - began)
         return reply
 
     def _node(self) -> Node:
@@ -188,7 +188,7 @@ class Load:
         try:
             return Reply(answer.status_code, answer.json())
         except ValueError:
-            self.garbled.append(f"{sent.method} {sent.path} was answered {answer.status_code} {answer.text[:80]!r}")
+            self.unreadable.append(f"{sent.method} {sent.path} was answered {answer.status_code} {answer.text[:80]!r}")
             return BROKEN
 
     @property
@@ -204,7 +204,7 @@ class Load:
         }
 
     @property
-    def _glances(self) -> Mapping[str, Read]:
+    def _cheap_reads(self) -> Mapping[str, Read]:
         # A list of databases takes four requests, and three are allowed per second.
         page = {"database_id": self.world.example("notes", "database_id"), "property": "Name", "value": "Nothing"}
         return {**self._reads, "notes": ("POST", "/pages/search", page)}

@@ -29,13 +29,13 @@ class Speed:
     load: Load
     rounds: int = 0
 
-    async def before(self) -> list[str]:
+    async def check_before_faults(self) -> list[str]:
         """Return reads that were slow before the first fault; without full speed, no recovery can be measured."""
         await asyncio.sleep(LEARNING_SECONDS)
         slow = [one for _ in range(ROUNDS_BEFORE) for one in await self._round()]
         return [f"not at full speed before the first fault: {one}" for one in slow]
 
-    async def recovered(self, faults: Faults) -> float:
+    async def measure_recovery(self, faults: Faults) -> float:
         """Return the seconds from the last fault until every gateway was at full speed in every connector."""
         nodes = len(self.load.installation.nodes)
         reached, good = time.monotonic(), 0
@@ -44,7 +44,7 @@ class Speed:
             slow = await self._round()
             good, reached = 0 if slow else good + 1, reached if good else began
             if slow:
-                faults.note(f"not yet: {', '.join(slow)}")
+                faults.log(f"not yet: {', '.join(slow)}")
         return (reached if good == nodes else time.monotonic()) - faults.ended_at
 
     async def _round(self) -> list[str]:
@@ -53,15 +53,17 @@ class Speed:
         self.rounds += 1
         connectors = enumerate(CONNECTOR_NAMES, self.rounds)
         results = await asyncio.gather(
-            *(self._slow(connector, nodes[number % len(nodes)]) for number, connector in connectors)
+            *(self._measure(connector, nodes[number % len(nodes)]) for number, connector in connectors)
         )
         await asyncio.sleep(PAUSE_SECONDS)
         return [one for one in results if one]
 
-    async def _slow(self, connector: str, node: Node) -> str:
+    async def _measure(self, connector: str, node: Node) -> str:
         began = time.monotonic()
-        reply = await self.load.glance(connector, node)
-        took = time.monotonic() - began
+        reply = await self.load.read_cheaply(connector, node)
+        elapsed = time.monotonic() - began
         return (
-            "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{connector} {reply.summary} in {took:.1f} s"
+            ""
+            if reply.status == 200 and elapsed < FULL_SPEED_SECONDS
+            else f"{connector} {reply.summary} in {elapsed:.1f} s"
         )

@@ -99,14 +99,14 @@ def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, req
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
             restored_runs = caller.request("GET", "/v1/runs", params={"limit": 200}).data
-            sent_again = count_created(caller)
+            resent = count_created(caller)
 
     assert [first, lost, lost] == repeated
     assert {run["run_id"] for run in history} & {run["run_id"] for run in restored_runs}
-    assert sent == sent_again
+    assert sent == resent
 
 
-def test_a_restore_in_place_is_detected_without_a_declaration(tmp_path: Path) -> None:
+def test_an_in_place_restore_is_detected_without_a_declaration(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:

@@ -35,7 +35,7 @@ HEADINGS = [
 GUIDED = sorted(CONNECTORS)
 PAGES = [*sorted(GUIDES.glob("*.md")), GUIDES.parent / "events.md"]
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
-ACCOUNTS = {"README": "notes", "events": "chat"} | {room: room for room in GUIDED}
+ACCOUNTS = {"README": "notes", "events": "chat"} | {connector: connector for connector in GUIDED}
 """The account with which the command lines of a guide are run."""
 
 

@@ -25,7 +25,7 @@ def _body(installation: Installation, body: bytes, path: str = "/v1/connectors/t
     installation.http.post(installation.base_url + path, content=body, headers=headers)
 
 
-def names_given_twice(installation: Installation) -> None:
+def duplicate_names(installation: Installation) -> None:
     """Return a body of 316 KB whose names are all different except for the last."""
     names = ",".join(f'"k{number}":1' for number in range(30_000))
     _body(installation, f'{{{names},"k29999":1}}'.encode())
@@ -36,7 +36,7 @@ def many_values(installation: Installation) -> None:
     _body(installation, b'{"records":[' + b",".join([b"1"] * 500_000) + b"]}")
 
 
-def many_faults(installation: Installation) -> None:
+def many_errors(installation: Installation) -> None:
     """Send as many errors as a body can have."""
     _body(installation, ("{" + ",".join(f'"n{number}":1' for number in range(9_900)) + "}").encode())
 
@@ -204,9 +204,9 @@ def _unless_cut(begin: Callable[[RawHttpClient], None], speaker: RawHttpClient) 
 ATTACKS: Mapping[str, Attack] = {
     attack.__name__: attack
     for attack in (
-        names_given_twice,
+        duplicate_names,
         many_values,
-        many_faults,
+        many_errors,
         long_names,
         deep_values,
         many_parameters,

@@ -100,11 +100,11 @@ def answers(started: AllConnectors, connector: str, texts: Sequence[str]) -> Ite
     """Send each of *texts* at each location of *connector*, shortened in queries, and yield the responses."""
     for placed in text_parameters(started, connector):
         for text in texts:
-            sent = text[: _fitting(text)] if placed.call.method == "GET" else text
+            sent = text[: _get_max_length(text)] if placed.call.method == "GET" else text
             yield placed, text, read(started.gateway, connector, placed.put(sent))
 
 
-def _fitting(text: str) -> int:
+def _get_max_length(text: str) -> int:
     """Return the number of characters of *text*, which repeats itself, that fit into a URL."""
     sample = text[:100]
     return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")

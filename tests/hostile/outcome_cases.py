@@ -24,7 +24,7 @@ from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
 STATUSES = range(200, 600)
-"""Those below 200 only announce a response, and are tested where responses are read."""
+"""Statuses below 200 only announce a response, and are tested where responses are read."""
 
 STEPS: Sequence[tuple[str, str, str]] = (
     ("notes.create_page", "POST", "/v1/pages"),

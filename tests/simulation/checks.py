@@ -51,46 +51,46 @@ class Owner:
         return bool(self.results) or self.rejected
 
 
-def verdict(history: "History") -> list[str]:
+def check_history(history: "History") -> list[str]:
     """Return violations as sentences that begin with the invariant's number."""
     return [
-        *objects(history),
-        *_half_done(history),
-        *_runs(history),
-        *left_over(history),
-        *_sent_twice(history),
-        *undone(history),
-        *_throttled(history),
-        *feeds(history),
+        *check_objects(history),
+        *_check_partial_write(history),
+        *_check_runs(history),
+        *check_active_state(history),
+        *_check_resent_steps(history),
+        *check_overwrites(history),
+        *_check_throttling(history),
+        *check_feeds(history),
     ]
 
 
 # I1, I2, I3
 
 
-def objects(history: "History") -> Iterator[str]:
-    for kind, contents, owners in _groups(history):
+def check_objects(history: "History") -> Iterator[str]:
+    for kind, contents, owners in _group_writes(history):
         restored = history.story.restore is not None
-        yield from _answers(kind, owners, restored=restored)
-        left = _left_standing(kind, owners)
+        yield from _check_responses(kind, owners, restored=restored)
+        left = _is_reported_partial_write(kind, owners)
         created = [one for content in contents for one in KINDS[kind].created(history.world, content) if not left(one)]
         ours = [one for one in created if one.id not in history.world.by_colleague]
         if any(is_overtaken(history, kind, content) for content in contents):
             # The remaining objects are checked by ``undone``; each new object must still be created at most once.
-            yield from _no_more_than(kind, ours, owners)
+            yield from _check_maximum(kind, ours, owners)
             continue
-        yield from _counted(kind, ours, owners)
-        yield from _owned(kind, created, ours, owners)
+        yield from _check_counts(kind, ours, owners)
+        yield from _check_ownership(kind, created, ours, owners)
 
 
-def _left_standing(kind: str, owners: Sequence[Owner]) -> Callable[[CreatedObject], bool]:
+def _is_reported_partial_write(kind: str, owners: Sequence[Owner]) -> Callable[[CreatedObject], bool]:
     """Return True if an object is part of a write that was rejected, reported so, and was never completed."""
     details = " ".join(_details(owner.replies[-1]) for owner in owners if owner.rejected)
     finished = {one for owner in owners for result in owner.results for one in KINDS[kind].returned_ids(result)}
     return lambda created: created.id in details and created.id not in finished
 
 
-def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
+def _group_writes(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[Owner]]]:
     """Yield contents with all writes of any of them: twins share a content, a changed repeat shares a key."""
     by_kind: dict[str, list[SimulatedCall]] = {}
     for call in history.calls:
@@ -104,10 +104,10 @@ def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[O
                 contents, names, members = contents | group[0], names | group[1], [*group[2], *members]
             groups.append((contents, names, members))
         for contents, _, members in groups:
-            yield kind, sorted(contents), _owners(members)
+            yield kind, sorted(contents), _list_owners(members)
 
 
-def _owners(calls: Iterable["SimulatedCall"]) -> list[Owner]:
+def _list_owners(calls: Iterable["SimulatedCall"]) -> list[Owner]:
     """Return the writes and their responses. ``key_reused`` is a response to the key, not to the write."""
     owners: dict[str, Owner] = {}
     calls = [call for call in calls if call.reply is None or call.reply.code != REUSED]
@@ -121,7 +121,7 @@ def _owners(calls: Iterable["SimulatedCall"]) -> list[Owner]:
     return list(owners.values())
 
 
-def _answers(kind: str, owners: Iterable[Owner], *, restored: bool) -> Iterator[str]:
+def _check_responses(kind: str, owners: Iterable[Owner], *, restored: bool) -> Iterator[str]:
     for owner in owners:
         if owner.keyed and not owner.settled and not (restored and kind in UNTOLD):
             last = owner.replies[-1] if owner.replies else None
@@ -136,10 +136,10 @@ def _answers(kind: str, owners: Iterable[Owner], *, restored: bool) -> Iterator[
             yield f"I2 {owner.name} was told {owner.results[0]} and then {different[0]}"
 
 
-def _counted(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
+def _check_counts(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
     for part in range(KINDS[kind].parts):
         there = [one for one in ours if one.part == part]
-        least, most = _bounds(kind, part, owners)
+        least, most = _get_bounds(kind, part, owners)
         if not least <= len(there) <= most:
             expected = str(least) if least == most else f"{least} to {most}"
             names = ", ".join(owner.name for owner in owners)
@@ -150,21 +150,21 @@ def _counted(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) 
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
 
 
-def _no_more_than(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
-    _, most = _bounds(kind, 0, owners)
+def _check_maximum(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
+    _, most = _get_bounds(kind, 0, owners)
     if len(ours) > most:
         yield f"I1 {len(ours)} objects of {kind} where {most} at most should be"
 
 
-def _bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
+def _get_bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
     """Return the minimum and maximum number of objects of a part."""
-    each = [_bound(kind, part, owner) for owner in owners]
+    each = [_get_bound(kind, part, owner) for owner in owners]
     if KINDS[kind].twins:
         return sum(least for least, _ in each), sum(most for _, most in each)
     return max(least for least, _ in each), max(most for _, most in each)
 
 
-def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
+def _get_bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
     if owner.results:
         # A step that was rejected before a restore can be performed after it.
         expected = [KINDS[kind].expected(result, part) for result in owner.results]
@@ -173,7 +173,7 @@ def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
     return (0, 0) if owner.rejected and not gone else (0, 1)
 
 
-def _owned(
+def _check_ownership(
     kind: str, created: Sequence[CreatedObject], ours: Sequence[CreatedObject], owners: Sequence[Owner]
 ) -> Iterator[str]:
     """Check that every response contains an existing object that belongs only to this write."""
@@ -198,7 +198,7 @@ def _details(reply: Reply) -> str:
     return str(reply.body["error"].get("details") or "")
 
 
-def _half_done(history: "History") -> Iterator[str]:
+def _check_partial_write(history: "History") -> Iterator[str]:
     """Check that an error contains the completed steps of its call."""
     for call in history.calls:
         if call.reply is None or not 400 <= call.reply.status < 500 or _details(call.reply):
@@ -213,7 +213,7 @@ def _half_done(history: "History") -> Iterator[str]:
 # I4
 
 
-def _runs(history: "History") -> Iterator[str]:
+def _check_runs(history: "History") -> Iterator[str]:
     for call in history.calls:
         reply = call.reply
         if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, call):
@@ -248,7 +248,7 @@ def _is_exempt(history: "History", call: "SimulatedCall") -> bool:
 # I5
 
 
-def left_over(history: "History") -> Iterator[str]:
+def check_active_state(history: "History") -> Iterator[str]:
     """Return claims and runs that are still active in the database."""
     with sqlite3.connect(f"file:{history.storage.path}?mode=ro", uri=True) as connection:
         claims = connection.execute("SELECT idempotency_key FROM claims WHERE state = 'held'").fetchall()
@@ -263,7 +263,7 @@ def left_over(history: "History") -> Iterator[str]:
 # I6
 
 
-def _sent_twice(history: "History") -> Iterator[str]:
+def _check_resent_steps(history: "History") -> Iterator[str]:
     unkeyed = {
         acknowledged.name: acknowledged.write for acknowledged in history.calls if acknowledged.write.key is None
     }
@@ -286,16 +286,16 @@ def is_overtaken(history: "History", kind: str, content: str) -> bool:
     return len({write.content for write in calls if target_of(write.content) == target_of(content)} | {content}) > 1
 
 
-def undone(history: "History") -> Iterator[str]:
+def check_overwrites(history: "History") -> Iterator[str]:
     """Check that a change in doubt is not resent over a later acknowledged one."""
     calls = {later.name: later.write for later in history.calls}
     for later in history.calls:
         pattern = KINDS[later.write.kind].overwriting
         if not pattern or later.reply is None or later.reply.status != 200:
             continue
-        for call, first, again in _resent(history, calls, later.write, pattern):
+        for call, first, again in _list_resent(history, calls, later.write, pattern):
             # Without a request, it received the result of an earlier call under its key.
-            its_own = [one.at for one in history.sent if one.call == later.name and _changes(one, pattern)]
+            its_own = [one.at for one in history.sent if one.call == later.name and _list_changes(one, pattern)]
             overtaken = its_own and first < min(its_own) and later.answered_at < again
             if overtaken and not _is_lost(history, first, later.answered_at, again):
                 yield f"I9 {call} sent a change again over that of {later.name}, which was acknowledged before"
@@ -307,14 +307,14 @@ def _is_lost(history: "History", first: float, acknowledged: float, again: float
     return any(backup < first and acknowledged < history.restored_at <= again for backup in backups)
 
 
-def _resent(
+def _list_resent(
     history: "History", calls: Mapping[str, "Write"], later: "Write", pattern: str
 ) -> Iterator[tuple[str, float, float]]:
     """Yield calls that resent a change to the object of a *later* one: when it was sent first, and when again."""
     firsts: dict[tuple[str, str], float] = {}
     for sent in history.sent:
         write = calls.get(sent.call)
-        if write is None or write.kind != later.kind or not _changes(sent, pattern):
+        if write is None or write.kind != later.kind or not _list_changes(sent, pattern):
             continue
         if write.content == later.content or target_of(write.content) != target_of(later.content):
             continue
@@ -325,14 +325,14 @@ def _resent(
             firsts.setdefault(name, sent.at)
 
 
-def _changes(sent: "Sent", pattern: str) -> bool:
+def _list_changes(sent: "Sent", pattern: str) -> bool:
     return re.fullmatch(pattern, f"{sent.method} {sent.path}") is not None
 
 
 # I7
 
 
-def _throttled(history: "History") -> Iterator[str]:
+def _check_throttling(history: "History") -> Iterator[str]:
     """Check that one process that lives throughout respects all windows; a new one does not know earlier usage."""
     story = history.story
     lone = story.processes == 1 and not any(isinstance(item, Crash) for item in story.items)
@@ -350,7 +350,7 @@ def _throttled(history: "History") -> Iterator[str]:
 # I8
 
 
-def feeds(history: "History") -> Iterator[str]:
+def check_feeds(history: "History") -> Iterator[str]:
     if not history.story.watch:
         return
     expected: dict[str, list[str]] = {"notes": [], "chat": []}
@@ -360,7 +360,7 @@ def feeds(history: "History") -> Iterator[str]:
     for connector, contents in expected.items():
         if any(isinstance(one, Rewire) and _removes_feed(one, connector) for one in history.story.items):
             continue
-        reported = _in_order(connector, history, contents)
+        reported = _sort_ties(connector, history, contents)
         if reported != contents:
             yield f"I8 {connector} events tell of {reported} where {contents} happened"
 
@@ -370,25 +370,25 @@ def _removes_feed(item: Rewire, connector: str) -> bool:
     return (item.connector, item.way, item.what) == (connector, 0, "removed")
 
 
-def _in_order(connector: str, history: "History", contents: Sequence[str]) -> list[str]:
+def _sort_ties(connector: str, history: "History", contents: Sequence[str]) -> list[str]:
     """Return *contents* in order, if the vendor reports the order."""
     reported: list[tuple[str, object]] = []
     for event in history.feeds.get(connector, []):
-        content = content_of(connector, event, history.world)
+        content = get_created_content(connector, event, history.world)
         if content is not None and content in contents:
-            reported.append((content, _tie(connector, event, history.world)))
+            reported.append((content, _get_tie_key(connector, event, history.world)))
     ties = groupby(reported, key=lambda one: one[1])
     return [content for _, tie in ties for content in sorted((one[0] for one in tie), key=contents.index)]
 
 
-def _tie(connector: str, event: Mapping[str, Any], world: World) -> object:
+def _get_tie_key(connector: str, event: Mapping[str, Any], world: World) -> object:
     """Return a key that is equal for events whose order is unknown: notes has a resolution of minutes."""
     if connector == "chat":
         return event["event_id"]
     return event["observed_at"], world.emulator("notes").workspace.pages[event["page_id"]].created_at // 60
 
 
-def content_of(connector: str, event: Mapping[str, Any], world: World) -> str | None:
+def get_created_content(connector: str, event: Mapping[str, Any], world: World) -> str | None:
     """Return the content of the object that a colleague created, if the event reports a creation."""
     if connector == "chat":
         bot = world.emulator("chat").workspace.team

@@ -25,12 +25,12 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, ManualClock
-from simulation.accounts import WAYS, Rewire, Way, connected, rewire
-from simulation.checks import left_over, verdict
+from simulation.accounts import WAYS, Rewire, Way, change_connection, create_ways
+from simulation.checks import check_active_state, check_history
 from simulation.key_forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
 from simulation.process import BROKEN, Process, Reply, settings, steady_time
-from simulation.storage import Storage, copied
+from simulation.storage import Storage, copy_storage
 from simulation.story import (
     SETTLE_SECONDS,
     TIMEOUT_SECONDS,
@@ -160,19 +160,19 @@ def install() -> Installation:
     # Most of these objects are permanent; garbage collection would spend a third of the time on them.
     gc.disable()
     try:
-        return _installed()
+        return _create_installation()
     finally:
         gc.enable()
 
 
-def _installed() -> Installation:
+def _create_installation() -> Installation:
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
     app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=ManualClock())
 
     async def prepare() -> list[Way]:
         async with app.database:
-            return await connected(app, vendors, {"chat": {"channels": ["general"]}})
+            return await create_ways(app, vendors, {"chat": {"channels": ["general"]}})
 
     ways = asyncio.run(prepare())
     watched = ", ".join(f"'{connection_id}'" for connection_id in ways[0].connections.values())
@@ -181,13 +181,13 @@ def _installed() -> Installation:
         connection.execute("UPDATE watches SET due_at = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
-    with _undone():
-        happen(Installation(Vendors(), template, ways), WARM, tidy=True)
+    with _restore_globals():
+        run_story(Installation(Vendors(), template, ways), WARM, tidy=True)
     return Installation(vendors, template, ways)
 
 
 @contextmanager
-def _undone() -> Iterator[None]:
+def _restore_globals() -> Iterator[None]:
     """Restore global state of the interpreter that a history changes."""
     mint, state, logs = identifiers._ulid_generator, global_random.getstate(), structlog.get_config()
     try:
@@ -213,7 +213,7 @@ def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> d
     }
 
 
-def happen(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
+def run_story(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
     """Run *story*, and return violations and timeline.
 
     If this process continues afterwards, the story's processes have to be shut down in a *tidy* way.
@@ -221,12 +221,12 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     global_random.seed(story.seed)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     path = installation.template.parent / f"{os.getpid()}-{next(NUMBERS)}.db"
-    storage = copied(installation.template, path)
+    storage = copy_storage(installation.template, path)
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)
     try:
         simulate(SimulationRun(installation, history).play(tidy=tidy))
-        broken = verdict(history)
+        broken = check_history(history)
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
     finally:
@@ -263,11 +263,11 @@ class SimulationRun:
         await self._before()
         await self._start()
         await self._play()
-        await self._heal()
+        await self._end_failures()
         await self._repeat()
         await self._settle()
-        await self._awake()
-        await self._look()
+        await self._wait_until_resumed()
+        await self._read_history()
         if tidy:
             await asyncio.gather(*(process.stop() for process in self.history.processes))
 
@@ -357,7 +357,7 @@ class SimulationRun:
             # A new file: the killed processes still have the lost one open.
             self._backup(path).replace(path)
             self.history.note(str(item)[9:])
-            self.history.storage.heal()
+            self.history.storage.end_failures()
             self.history.restored_at = asyncio.get_running_loop().time()
             if item.declared:
                 await self._declare(item)
@@ -369,7 +369,7 @@ class SimulationRun:
         path = self.history.storage.path
         FileWitness(path).remove()
         async with Database(f"sqlite:///{path}", clock=steady_time) as database:
-            await RestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+            await RestoreDetector(database, [], _skip_feeds).declare(NOON + self.history.began + item.backup_at)
 
     @staticmethod
     def _backup(path: Path) -> Path:
@@ -387,7 +387,7 @@ class SimulationRun:
         self.history.note(str(item)[9:])
         process = self.history.processes[0]
         with suppress(GatewayError):
-            await process.apart(rewire(process.app, self.vendors, self.installation.ways[item.way], item))
+            await process.apart(change_connection(process.app, self.vendors, self.installation.ways[item.way], item))
 
     def _by_hand(self, item: ByHand) -> None:
         self.history.note(str(item)[9:])
@@ -464,11 +464,11 @@ class SimulationRun:
 
     # After the story
 
-    async def _heal(self) -> None:
+    async def _end_failures(self) -> None:
         """Stop all faults, and restart dead processes."""
         self.history.note("faults stop")
         self.healthy = True
-        self.history.storage.heal()
+        self.history.storage.end_failures()
         self.vendors.healthy = True
         for process in self.history.processes:
             process.crash_after = None
@@ -493,12 +493,12 @@ class SimulationRun:
     async def _repeat_until_final(self, pending: Sequence[Write]) -> None:
         deadline = asyncio.get_running_loop().time() + BOUND_SECONDS
         while pending and asyncio.get_running_loop().time() < deadline:
-            waits = await asyncio.gather(*(self._once_more(write) for write in pending))
+            waits = await asyncio.gather(*(self._repeat_once(write) for write in pending))
             pending = [write for write, wait in zip(pending, waits, strict=True) if wait is not None]
             if pending:
-                await self._pass(min(wait for wait in waits if wait is not None))
+                await self._advance_time(min(wait for wait in waits if wait is not None))
 
-    async def _once_more(self, write: Write) -> float | None:
+    async def _repeat_once(self, write: Write) -> float | None:
         """Repeat once. Returns None if the response is final, otherwise the seconds to wait."""
         context = contextvars.copy_context()
         number = self.random.randrange(self.story.processes)
@@ -509,7 +509,7 @@ class SimulationRun:
             return None
         return max(REPEAT_SECONDS, float(reply.body["error"].get("retry_after") or 0.0))
 
-    async def _pass(self, seconds: float) -> None:
+    async def _advance_time(self, seconds: float) -> None:
         """Advance time, without the processes' heartbeats for long waits."""
         loop = asyncio.get_running_loop()
         if seconds <= 0:
@@ -530,17 +530,17 @@ class SimulationRun:
         done = [
             sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after
         ]
-        if any(left_over(self.history)):
+        if any(check_active_state(self.history)):
             await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
-        await self._pass(max([0.0, *done]) + 1.0 - loop.time())
+        await self._advance_time(max([0.0, *done]) + 1.0 - loop.time())
 
-    async def _awake(self) -> None:
+    async def _wait_until_resumed(self) -> None:
         """Wait until no process is paused, and for the pending work of resumed ones."""
         thaws = [item.at + item.seconds for item in self.story.items if isinstance(item, Freeze)]
         until = self.history.began + max(thaws) + OWED_SECONDS if thaws else 0.0
         await asyncio.sleep(max(0.0, until - asyncio.get_running_loop().time()))
 
-    async def _look(self) -> None:
+    async def _read_history(self) -> None:
         """Read the history and the feeds, and repeat every call once more."""
         for write in {write.key: write for write in self.story.writes if write.key}.values():
             await self._repeat_until_final([write])
@@ -560,7 +560,7 @@ class SimulationRun:
                 self.history.feeds[connector] = reply.body.get("data") or []
 
 
-async def _no_feeds(_: LostPeriod) -> None:
+async def _skip_feeds(_: LostPeriod) -> None:
     """Skip reading the feeds if there are restores."""
 
 

@@ -34,7 +34,7 @@ class Request:
         return Reply(STATUSES[content["error"]["code"]] if "error" in content else 200, content)
 
 
-def spelled(key: str) -> str:
+def format_key(key: str) -> str:
     """Return the text of a key, with non-ASCII and composed characters."""
     return f"clé {key}"
 
@@ -45,7 +45,7 @@ def request(connector: str, api_call: tuple[str, str, dict[str, Any]], key: str 
     address = f"/v1/connectors/{connector}{path}"
     if key is None:
         return Request(method, address, {}, body)
-    text = spelled(key)
+    text = format_key(key)
     operation, named = _operation(connector, method, path)
     if form == "tool":
         return _tool(connector, operation, {**named, **body, IDEMPOTENCY_FIELD: text})

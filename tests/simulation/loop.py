@@ -51,7 +51,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.errors: list[BaseException] = []
         """Errors of the simulation itself."""
 
-    def blame(self, task: asyncio.Task[Any]) -> None:
+    def record_error(self, task: asyncio.Task[Any]) -> None:
         """Store the error of *task*, which is not part of the tested code."""
         if not task.cancelled() and (error := task.exception()):
             self.errors.append(error)
@@ -142,7 +142,7 @@ def apart(coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     context.run(HOST.set, None)
     loop = simulated_loop()
     task = loop.create_task(coroutine, context=context)
-    task.add_done_callback(loop.blame)
+    task.add_done_callback(loop.record_error)
     return task
 
 

@@ -37,7 +37,7 @@ class Storage:
     def url(self) -> str:
         return f"sqlite:///{self.path}"
 
-    def heal(self) -> None:
+    def end_failures(self) -> None:
         """End all failures."""
         self.unavailable_until = self.slow_until = 0.0
         self.fail_commits = self.unacknowledge = 0
@@ -46,21 +46,21 @@ class Storage:
         """Return the delay of the next piece of work."""
         return self.slow_seconds if _now() < self.slow_until else 0.0
 
-    def reached(self) -> None:
+    def check_available(self) -> None:
         """Raise while the database is unavailable."""
         if _now() < self.unavailable_until:
             self.log.append((_now(), UNAVAILABLE))
             raise sqlite3.OperationalError(UNAVAILABLE)
 
-    def commits(self) -> None:
+    def check_commit(self) -> None:
         """Raise if this commit is rejected."""
-        self.reached()
+        self.check_available()
         if self.fail_commits > 0:
             self.fail_commits -= 1
             self.log.append((_now(), COMMIT_FAILED))
             raise sqlite3.OperationalError(COMMIT_FAILED)
 
-    def committed(self) -> None:
+    def check_acknowledged(self) -> None:
         """Raise if this commit is not acknowledged."""
         if self.unacknowledge > 0:
             self.unacknowledge -= 1
@@ -78,11 +78,11 @@ class FaultyCursor(sqlite3.Cursor):
     connection: "FaultyConnection"
 
     def execute(self, *arguments: Any) -> Any:
-        self.connection.storage.reached()
+        self.connection.storage.check_available()
         return super().execute(*arguments)
 
     def executemany(self, *arguments: Any) -> Any:
-        self.connection.storage.reached()
+        self.connection.storage.check_available()
         return super().executemany(*arguments)
 
 
@@ -97,10 +97,10 @@ class FaultyConnection(sqlite3.Connection):
     def commit(self) -> None:
         changes = self.in_transaction and HOST.get() is not None
         if changes:
-            self.storage.commits()
+            self.storage.check_commit()
         super().commit()
         if changes:
-            self.storage.committed()
+            self.storage.check_acknowledged()
 
 
 COMPILED: dict[str, Any] = {}
@@ -113,7 +113,7 @@ def attach(database: Database, storage: Storage) -> None:
 
     @event.listens_for(engine, "do_connect")
     def connect(*_: object) -> FaultyConnection:
-        storage.reached()
+        storage.check_available()
         connection = sqlite3.connect(storage.path, factory=FaultyConnection, check_same_thread=False, timeout=0)
         connection.storage = storage
         return connection
@@ -123,7 +123,7 @@ def attach(database: Database, storage: Storage) -> None:
     engine.dialect, engine._compiled_cache = COMPILED["dialect"], COMPILED["cache"]
 
 
-def copied(template: Path, path: Path) -> Storage:
+def copy_storage(template: Path, path: Path) -> Storage:
     """Return the storage of a new history, a copy of *template*."""
     shutil.copyfile(template, path)
     return Storage(path)

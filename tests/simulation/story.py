@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from simulation.accounts import WAYS, Rewire, overwrites, rewired, spread
+from simulation.accounts import WAYS, Rewire, draw_connection_changes, draw_overwrites, spread_writes
 from simulation.key_forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
@@ -183,15 +183,15 @@ def story(seed: int, processes: int | None = None) -> Story:
     """Return the story of *seed*."""
     random = Random(seed)
     count = processes or random.choice((1, 1, 2))
-    writes = spread(random, _writes(random, count))
-    writes += list(overwrites(random, writes))
+    writes = spread_writes(random, _draw_writes(random, count))
+    writes += list(draw_overwrites(random, writes))
     # First, so that of two faults of one step the other applies. Drawn separately, so that older seeds remain the same.
-    statuses = _statuses(Random(f"{seed} statuses"))
-    items = [*statuses, *writes, *_colleagues(random, writes), *_draw_failures(random, writes, count)]
-    items += rewired(random, writes)
+    statuses = _draw_statuses(Random(f"{seed} statuses"))
+    items = [*statuses, *writes, *_draw_colleagues(random, writes), *_draw_failures(random, writes, count)]
+    items += draw_connection_changes(random, writes)
     # Drawn separately, so that the rest of older seeds remains the same.
-    items = _formed(Random(f"{seed} forms"), items)
-    items += _restores(Random(f"{seed} restores"), items)
+    items = _with_key_forms(Random(f"{seed} forms"), items)
+    items += _draw_restore(Random(f"{seed} restores"), items)
     items.sort(key=lambda item: getattr(item, "at", 1000.0))
     return Story(
         seed,
@@ -203,14 +203,14 @@ def story(seed: int, processes: int | None = None) -> Story:
     )
 
 
-def _formed(random: Random, items: Sequence[Item]) -> list[Item]:
+def _with_key_forms(random: Random, items: Sequence[Item]) -> list[Item]:
     """Return the writes with keys in other forms."""
     return [
         replace(item, form=random.choice(FORMS)) if isinstance(item, Write) and item.key else item for item in items
     ]
 
 
-def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
+def _draw_restore(random: Random, items: Sequence[Item]) -> list[Restore]:
     """Return a restore for some stories, in which lost data can be detected by the requests."""
     writes = [item for item in items if isinstance(item, Write)]
     contents = {(write.kind, write.content): write.key for write in writes}
@@ -228,7 +228,7 @@ def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
     return [Restore(restored_at, backup_at, declared=random.random() < 0.5 or silent)]
 
 
-def _writes(random: Random, processes: int) -> list[Write]:
+def _draw_writes(random: Random, processes: int) -> list[Write]:
     writes: list[Write] = []
     for number in range(random.choice((1, 1, 1, 2, 2, 3))):
         name = random.choice(list(KINDS))
@@ -243,31 +243,31 @@ def _writes(random: Random, processes: int) -> list[Write]:
         )
         writes.append(first)
         if keyed:
-            writes += _repeats(random, first, processes)
+            writes += _draw_repeats(random, first, processes)
         if KINDS[name].twins and random.random() < 0.25:
             other = f"key-{number}-twin" if random.random() < 0.8 else None
-            writes.append(replace(first, at=_near(random, first.at), key=other, leaves_after=None))
+            writes.append(replace(first, at=_draw_near_time(random, first.at), key=other, leaves_after=None))
     return writes
 
 
-def _repeats(random: Random, first: Write, processes: int) -> list[Write]:
+def _draw_repeats(random: Random, first: Write, processes: int) -> list[Write]:
     repeats = []
     if random.random() < 0.3:
-        later = _near(random, first.at)
+        later = _draw_near_time(random, first.at)
         repeats.append(replace(first, at=later, process=random.randrange(processes), leaves_after=None))
     if KINDS[first.kind].twins and "vague" not in first.kind and random.random() < 0.12:
         repeats.append(
-            replace(first, at=_near(random, first.at), content=f"{first.content} changed", leaves_after=None)
+            replace(first, at=_draw_near_time(random, first.at), content=f"{first.content} changed", leaves_after=None)
         )
     return repeats
 
 
-def _near(random: Random, at: float) -> float:
+def _draw_near_time(random: Random, at: float) -> float:
     """Return a time: the same, shortly after, or when the first may have ended."""
     return at + random.choice((0.0, random.uniform(0, 1), random.uniform(1, 10), random.uniform(13, 25)))
 
 
-def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
+def _draw_colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
     items = []
     for write in writes:
         kind = KINDS[write.kind]
@@ -279,20 +279,20 @@ def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
 
 def _draw_failures(random: Random, writes: Sequence[Write], processes: int) -> list[Item]:
     makers: Sequence[Callable[[Random, Sequence[Write], int], Item]] = (
-        _network,
-        _network,
-        _network,
-        _disk,
-        _crash,
-        _crash,
-        _freeze,
-        _set_clock,
+        _draw_network,
+        _draw_network,
+        _draw_network,
+        _draw_disk,
+        _draw_crash,
+        _draw_crash,
+        _draw_freeze,
+        _draw_clock,
     )
     count = random.choice((0, 1, 1, 1, 2, 2, 3))
     return [random.choice(makers)(random, writes, processes) for _ in range(count)]
 
 
-def _network(random: Random, _: Sequence[Write], __: int) -> Item:
+def _draw_network(random: Random, _: Sequence[Write], __: int) -> Item:
     if random.random() < 0.15:
         response = random.choice(("silence", "cut", "502", "failure", "garbage"))
         return Network(random.randrange(12), Trouble(response, 0.1 if response == "garbage" else None), reading=True)
@@ -319,18 +319,18 @@ def trouble(random: Random) -> Trouble:
             return Trouble(response, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
 
 
-def _statuses(random: Random) -> list[Network]:
+def _draw_statuses(random: Random) -> list[Network]:
     """Return responses of any status with any body, before or after the step was performed, or instead of it."""
     count = random.choice((0, 0, 1, 1, 2))
-    return [Network(random.choice((0, 0, 1, 1, 2, 3)), _unexpected(random)) for _ in range(count)]
+    return [Network(random.choice((0, 0, 1, 1, 2, 3)), _draw_unexpected(random)) for _ in range(count)]
 
 
-def _unexpected(random: Random) -> Trouble:
+def _draw_unexpected(random: Random) -> Trouble:
     response = Unexpected(random.randrange(100, 600), random.choice(list(SHAPES)))
     return Trouble(response, random.choice((None, 0.05, random.uniform(0.05, LATEST_SECONDS))), random.uniform(0.1, 5))
 
 
-def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_disk(random: Random, writes: Sequence[Write], _: int) -> Item:
     at = writes[0].at + random.choice((0.0, random.uniform(0, 0.1), random.uniform(0, 2)))
     match random.choice(("away", "slow", "refused", "unacknowledged")):
         case "away":
@@ -343,17 +343,17 @@ def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
             return Disk(at, "unacknowledged", random.choice((1, 1, 2)))
 
 
-def _crash(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_crash(random: Random, writes: Sequence[Write], _: int) -> Item:
     write = random.choice(list(writes))
     restart = random.choice((0.05, random.uniform(0.05, 2), random.uniform(2, 30), None))
     return Crash(max(0.0, write.at - 0.001), write.process, random.randint(1, 30), restart)
 
 
-def _freeze(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_freeze(random: Random, writes: Sequence[Write], _: int) -> Item:
     write = random.choice(list(writes))
     return Freeze(write.at + random.uniform(0, 0.5), write.process, random.choice((3.0, 12.0, 15.0, 40.0)))
 
 
-def _set_clock(random: Random, _: Sequence[Write], processes: int) -> Item:
+def _draw_clock(random: Random, _: Sequence[Write], processes: int) -> Item:
     skew = random.choice((-600.0, -90.0, -5.0, 5.0, 90.0, 600.0))
     return SetClock(random.uniform(-5, 5), random.randrange(-1, processes), skew)

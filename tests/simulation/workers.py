@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from shutil import rmtree
 from typing import Any
 
-from simulation.history import Installation, happen, install
+from simulation.history import Installation, install, run_story
 from simulation.story import Story
 from simulation.vendors import Vendors
 
@@ -41,52 +41,52 @@ class Outcome:
         return frozenset(sentence.split()[0] for sentence in self.broken)
 
 
-Stage = Callable[[Story], Outcome]
+StoryRunner = Callable[[Story], Outcome]
 """Runs a story and returns its outcome."""
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
+def runner() -> Iterator[StoryRunner]:
     """Runs histories in forks of a process without threads.
 
     A fork that copies a lock held by another thread, such as SQLite's own, would wait for it forever.
     """
     here, there = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=_perform, args=(there,))
+    process = get_context("spawn").Process(target=_run_received, args=(there,))
     process.start()
     there.close()
 
-    def performed(story: Story) -> Outcome:
+    def run_stories(story: Story) -> Outcome:
         here.send(story)
         outcome: Outcome = here.recv()
         return outcome
 
     try:
-        yield performed
+        yield run_stories
     finally:
         here.close()
         process.join()
 
 
-def _perform(requests: "Connection[Any, Any]") -> None:
+def _run_received(requests: "Connection[Any, Any]") -> None:
     """Run each received story and send its outcome, until the connection is closed."""
     installation = install()
     try:
         while True:
-            requests.send(one(installation, requests.recv()))
+            requests.send(run_one(installation, requests.recv()))
     except EOFError:
         pass
     finally:
         rmtree(installation.template.parent)
 
 
-def one(installation: Installation, story: Story) -> Outcome:
+def run_one(installation: Installation, story: Story) -> Outcome:
     """Return the outcome of *story*, run in a fork of this process."""
     (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
-def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
+def run_many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
     """Yield the outcome of each of *stories*, as they end."""
     return _forked(
         [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
@@ -99,7 +99,7 @@ def _forked(installations: Sequence[Installation], stories: Iterable[Story], wor
     coming, again = iter(stories), deque[Story]()
     busy: dict[Connection[Any, Any], _Batch] = {}
     while True:
-        while len(busy) < workers and (batch := _taken(again, coming, len(installations))):
+        while len(busy) < workers and (batch := _take_stories(again, coming, len(installations))):
             receiving, process_id = _fork(installations, batch)
             busy[receiving] = _Batch(process_id, batch)
         if not busy:
@@ -114,7 +114,7 @@ def _forked(installations: Sequence[Installation], stories: Iterable[Story], wor
                 again.extend(busy.pop(ready).left)
 
 
-def _taken(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
+def _take_stories(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
     """Return the next stories: those left by a fork that died, then new ones."""
     left = [again.popleft() for _ in range(min(most, len(again)))]
     return [*left, *islice(coming, most - len(left))]
@@ -143,7 +143,7 @@ def _child(sending: "Connection[Any, Any]", installations: Sequence[Installation
     for installation, story in zip(installations, batch, strict=False):
         signal.alarm(LONGEST_SECONDS)
         try:
-            broken, lines = happen(installation, story)
+            broken, lines = run_story(installation, story)
         except BaseException:  # noqa: BLE001  # it is reported by the parent
             broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
         sending.send_bytes(pickle.dumps((broken, lines)))
@@ -159,11 +159,11 @@ def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
     return Outcome(story, broken, lines)
 
 
-def smaller(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
+def minimise(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
     """Minimise a failing story: items are removed one by one as long as it still fails."""
     index = 0
     while index < len(outcome.story.items):
-        tried = one(installation, outcome.story.without(index))
+        tried = run_one(installation, outcome.story.without(index))
         if tried.invariants & outcome.invariants:
             outcome = tried
         else:

@@ -18,11 +18,11 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 @requirement("common-184")
 def test_an_error_page_explains_the_code_and_its_remedy(gateway: Gateway, error: type[GatewayError]) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/{error.code}")
-    said = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
+    texts = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
 
     assert 200 == page.status_code
-    assert f"Status {error.status}." in said
-    assert general_remedy(error, [site.connector for site in gateway.app.settings.sites.values()]) in said
+    assert f"Status {error.status}." in texts
+    assert general_remedy(error, [site.connector for site in gateway.app.settings.sites.values()]) in texts
 
 
 @requirement("common-184")

@@ -447,7 +447,7 @@ def test_an_invalid_connection_is_rejected(
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         (
             {"credentials": {"tokn": "a"}},
@@ -466,12 +466,12 @@ def test_an_invalid_connection_is_rejected(
 )
 @requirement("common-182")
 def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
-    gateway: Gateway, workspace: str, more: dict[str, Any], told: dict[str, Any]
+    gateway: Gateway, workspace: str, more: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
     reply = gateway.operator("POST", "/v1/connections", json=body)
 
-    assert told == reply.facts[-1]
+    assert expected == reply.facts[-1]
 
 
 @requirement("connections-26")

@@ -140,7 +140,7 @@ def test_every_response_documents_its_headers(name: str) -> None:
 
 
 def test_only_writes_accept_an_idempotency_key_and_dry_run() -> None:
-    operations = [(room.name, one) for room in CONNECTORS.values() for one in room.operations]
+    operations = [(connector.name, one) for connector in CONNECTORS.values() for one in connector.operations]
     writes = {f"{connector}_{one.name}" for connector, one in operations if one.scope == "write"}
     sent = {"Idempotency-Key", "Prefer"}
 
@@ -149,7 +149,7 @@ def test_only_writes_accept_an_idempotency_key_and_dry_run() -> None:
     assert writes == {name for name in ROUTES if DRY_RUN in responses(name)["200"]["content"]}
 
 
-def test_the_connection_can_be_given_in_body_or_query() -> None:
+def test_the_connection_is_accepted_in_body_or_query() -> None:
     (connection,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "connection_id"]
 
     assert ("query", False) == (connection["in"], connection["required"])

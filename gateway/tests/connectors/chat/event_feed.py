@@ -97,8 +97,8 @@ def perform(gateway: Gateway, times: int = 1, **action: Any) -> Any:
 
 def post_message(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: Any) -> str:
     """Write a message, wait until it was delivered, and return its identifier."""
-    said = perform(gateway, times, action="message", channel_id=channel_id, text=text, **more)
-    return str(said["ts"])
+    posted = perform(gateway, times, action="message", channel_id=channel_id, text=text, **more)
+    return str(posted["ts"])
 
 
 def list_deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:

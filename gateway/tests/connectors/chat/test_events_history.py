@@ -127,8 +127,8 @@ def create_watch(gateway: Gateway, **settings: Any) -> WatchedConnection:
 
 
 def post_message(gateway: Gateway, channel_id: str, text: str, **more: Any) -> str:
-    said: str = gateway.act("chat", action="message", channel_id=channel_id, text=text, **more)["ts"]
-    return said
+    posted: str = gateway.act("chat", action="message", channel_id=channel_id, text=text, **more)["ts"]
+    return posted
 
 
 @pytest.fixture

@@ -182,9 +182,9 @@ def test_uninstalling_an_app_revokes_its_confirmed_connections_of_the_team(gatew
 
 def test_a_delivered_and_polled_event_is_stored_once(gateway: Gateway) -> None:
     ours = connect(gateway, channels=[EMPTY])
-    said = gateway.act("chat", action="message", channel_id=EMPTY, text="once")
-    deliver(gateway, build_envelope(message(EMPTY, "once") | {"ts": said["ts"]}))
-    deliver(gateway, build_envelope(message(EMPTY, "look") | {"ts": said["ts"]}, authorizations=[]))
+    posted = gateway.act("chat", action="message", channel_id=EMPTY, text="once")
+    deliver(gateway, build_envelope(message(EMPTY, "once") | {"ts": posted["ts"]}))
+    deliver(gateway, build_envelope(message(EMPTY, "look") | {"ts": posted["ts"]}, authorizations=[]))
     wait_for_poll(gateway, ours)
 
     assert ["once"] == [event["text"] for event in events(gateway, ours)]

@@ -14,7 +14,7 @@ from harness.requirement import requirement
 
 LOUD = "<!channel> look, <@U04NW000002|anna>"
 QUIET = "&lt;!channel&gt; look, &lt;@U04NW000002|anna&gt;"
-ASKED = {"Prefer": "mentions=neutralise"}
+REQUESTED = {"Prefer": "mentions=neutralise"}
 
 
 def written(gateway: Gateway, ts: str) -> str:
@@ -48,7 +48,7 @@ def test_only_mentions_become_plain_text(text: str, neutral: str | None) -> None
 @requirement("connections-36")
 def test_a_call_can_request_neutralised_mentions(gateway: Gateway) -> None:
     loud = gateway.post("/chat/messages", channel=RANDOM, text=LOUD)
-    quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=ASKED)
+    quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=REQUESTED)
 
     assert LOUD == written(gateway, loud.data["message_ts"])
     assert QUIET == written(gateway, quiet.data["message_ts"])
@@ -99,12 +99,12 @@ def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
 
 
 @requirement("connections-35")
-@pytest.mark.parametrize("repeat", [{}, ASKED], ids=["without the wish", "with the wish"])
+@pytest.mark.parametrize("repeat", [{}, REQUESTED], ids=["without the wish", "with the wish"])
 def test_an_interrupted_post_is_matched_by_its_neutralised_text(gateway: Gateway, repeat: dict[str, str]) -> None:
     key = f"cut {bool(repeat)}"
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=f"{LOUD} {key}", idempotency_key=key)
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
-    post(headers=ASKED)
+    post(headers=REQUESTED)
     repeated = post(headers=repeat)
 
     assert 200 == repeated.status
@@ -116,7 +116,7 @@ def test_an_interrupted_post_is_matched_by_its_neutralised_text(gateway: Gateway
 def test_an_interrupted_edit_is_matched_by_its_neutralised_text(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="before").data["message_ts"]
     gateway.fault("chat", path="/api/chat.update", fault="drop_after")
-    edit = partial(gateway.patch, f"/chat/messages/{ts}", channel=RANDOM, text=LOUD, headers=ASKED)
+    edit = partial(gateway.patch, f"/chat/messages/{ts}", channel=RANDOM, text=LOUD, headers=REQUESTED)
     edit()
     repeated = edit()
 
@@ -127,6 +127,6 @@ def test_an_interrupted_edit_is_matched_by_its_neutralised_text(gateway: Gateway
 def test_the_length_of_an_edit_is_counted_after_neutralisation(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="short").data["message_ts"]
     text = "<!here>".ljust(EDIT_LENGTH, "x")
-    replies = [gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text, headers=how) for how in ({}, ASKED)]
+    replies = [gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text, headers=how) for how in ({}, REQUESTED)]
 
     assert [200, 422] == [reply.status for reply in replies]

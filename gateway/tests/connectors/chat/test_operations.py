@@ -71,7 +71,7 @@ def test_the_response_to_a_post_contains_only_the_message(gateway: Gateway) -> N
         (PERSON, "D04IM000001"),
     ],
 )
-def test_a_channel_is_given_by_identifier_name_or_person(gateway: Gateway, channel: str, channel_id: str) -> None:
+def test_a_channel_is_specified_by_identifier_name_or_person(gateway: Gateway, channel: str, channel_id: str) -> None:
     assert channel_id == gateway.post("/chat/messages", channel=channel, text="named").data["channel_id"]
 
 

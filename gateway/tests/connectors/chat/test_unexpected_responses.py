@@ -16,7 +16,7 @@ from gateway.tests.connectors.chat.vendor_view import (
 from harness.gateway_server import Gateway, Reply
 
 CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
-FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
+SEARCH_RESPONSE = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
 
 
 def script_response(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
@@ -37,10 +37,10 @@ def write(gateway: Gateway, method: str, **more: Any) -> Reply:
     "messages",
     [
         None,
-        [FOUND | {"ts": 1759000100.0001}],
-        [FOUND | {"metadata": "gateway_post"}],
-        [FOUND | {"metadata": {"event_type": 5}}],
-        [FOUND | {"metadata": {"event_type": "gateway_post", "event_payload": []}}],
+        [SEARCH_RESPONSE | {"ts": 1759000100.0001}],
+        [SEARCH_RESPONSE | {"metadata": "gateway_post"}],
+        [SEARCH_RESPONSE | {"metadata": {"event_type": 5}}],
+        [SEARCH_RESPONSE | {"metadata": {"event_type": "gateway_post", "event_payload": []}}],
     ],
 )
 def test_a_post_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, messages: Any) -> None:
@@ -54,7 +54,7 @@ def test_a_post_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gat
 
 @pytest.mark.parametrize("payload", [{"k": 5}, {"k": {"deep": []}}, {"other": None}])
 def test_unreadable_metadata_of_other_apps_is_ignored(gateway: Gateway, payload: Any) -> None:
-    others = FOUND | {"metadata": {"event_type": "theirs", "event_payload": payload}}
+    others = SEARCH_RESPONSE | {"metadata": {"event_type": "theirs", "event_payload": payload}}
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_before")
     script_response(gateway, "conversations.history", {"ok": True, "messages": [others]})
 
@@ -70,7 +70,10 @@ def test_unreadable_metadata_of_other_apps_is_ignored(gateway: Gateway, payload:
 def test_a_reaction_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, reactions: Any) -> None:
     gateway.fault("chat", path="/api/reactions.add", fault="drop_after")
     script_response(
-        gateway, "conversations.replies", {"ok": True, "messages": [FOUND | {"reactions": reactions}]}, times=2
+        gateway,
+        "conversations.replies",
+        {"ok": True, "messages": [SEARCH_RESPONSE | {"reactions": reactions}]},
+        times=2,
     )
 
     unknown = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji="rocket")
@@ -78,7 +81,7 @@ def test_a_reaction_stays_in_doubt_if_the_search_response_is_unreadable(gateway:
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
 
 
-@pytest.mark.parametrize("messages", [{}, [{}], [FOUND | {"ts": 5}], [FOUND | {"thread_ts": 5}]])
+@pytest.mark.parametrize("messages", [{}, [{}], [SEARCH_RESPONSE | {"ts": 5}], [SEARCH_RESPONSE | {"thread_ts": 5}]])
 def test_an_unreadable_thread_is_not_cached_and_gets_no_reply(gateway: Gateway, messages: Any) -> None:
     fresh = create_connection_without_cache(gateway)
     reply = partial(gateway.post, "/chat/messages", connection_id=fresh, channel=GENERAL, thread_ts=OURS)

@@ -122,11 +122,11 @@ def test_a_failed_note_is_reported_as_a_warning(writer: Writer) -> None:
 @pytest.mark.parametrize("injected", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_late_note_is_in_doubt_and_logged_once_by_a_repeat(writer: Writer, injected: dict[str, Any]) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **injected)
-    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    in_doubt = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert 502 == doubtful.status
-    assert doubtful.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
+    assert 502 == in_doubt.status
+    assert in_doubt.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
     assert repeated.data["note_logged"] is True
     assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
@@ -136,10 +136,10 @@ def test_a_late_note_is_in_doubt_and_logged_once_by_a_repeat(writer: Writer, inj
 def test_a_note_with_an_unknown_outcome_stays_in_doubt(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
-    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    in_doubt = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert "outcome_unknown" == doubtful.code
+    assert "outcome_unknown" == in_doubt.code
     assert repeated.data["note_logged"] is True
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
 

@@ -369,7 +369,9 @@ def test_two_names_of_different_owners_are_rejected(gateway: Gateway) -> None:
     "reference",
     ["aurora-archi.example", " HTTPS://www.Aurora-Archi.example/about?x=1 ", "aurora-archi.example.", "{company_id}"],
 )
-def test_a_company_is_given_by_domain_or_identifier(gateway: Gateway, portal: VendorInspector, reference: str) -> None:
+def test_a_company_is_specified_by_domain_or_identifier(
+    gateway: Gateway, portal: VendorInspector, reference: str
+) -> None:
     company_id = portal.company_id("aurora-archi.example")
     reference = reference.format(company_id=company_id)
     reply = contact(gateway, f"linked{len(reference)}@acme.test", associate_company=reference)
@@ -530,14 +532,14 @@ def test_all_contacts_are_paginated(gateway: Gateway, portal: VendorInspector) -
     assert [item["contact_id"] for item in matches] == portal.live_ids("contacts")
 
 
-def test_a_search_continues_beyond_the_vendor_cap(gateway: Gateway) -> None:
-    whole = gateway.items("/crm/contacts", property="tier", value="gold", limit=100)
+def test_a_search_continues_after_the_vendor_cap(gateway: Gateway) -> None:
+    complete = gateway.items("/crm/contacts", property="tier", value="gold", limit=100)
     gateway.knob("crm", search_cap=10)
     capped = gateway.items("/crm/contacts", property="tier", value="gold", limit=7)
 
-    assert len(whole) > 50
-    assert capped == whole
-    assert {"gold"} == {item["tier"] for item in whole}
+    assert len(complete) > 50
+    assert capped == complete
+    assert {"gold"} == {item["tier"] for item in complete}
 
 
 @pytest.mark.parametrize(
@@ -664,7 +666,9 @@ def test_a_deal_is_opened_in_a_stage_for_a_contact(gateway: Gateway, portal: Ven
     ("pipeline", "dealstage"),
     [("98112230", "98112233"), ("Partnerships", "Contract Sent"), (" partnerships", "CONTRACT sent")],
 )
-def test_pipeline_and_stage_are_given_by_identifier_or_name(gateway: Gateway, pipeline: str, dealstage: str) -> None:
+def test_pipeline_and_stage_are_specified_by_identifier_or_name(
+    gateway: Gateway, pipeline: str, dealstage: str
+) -> None:
     reply = deal(gateway, pipeline=pipeline, dealstage=dealstage)
 
     assert ("98112230", "98112233") == (reply.data["pipeline"], reply.data["dealstage"])
@@ -824,7 +828,7 @@ def test_a_move_to_the_current_stage_succeeds(gateway: Gateway) -> None:
     assert ("qualifiedtobuy", "qualifiedtobuy") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
 
 
-def test_the_stage_can_be_given_among_the_properties(gateway: Gateway) -> None:
+def test_the_stage_can_be_one_of_the_properties(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealstage": "Contract Sent"})
 

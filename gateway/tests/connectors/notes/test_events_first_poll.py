@@ -204,7 +204,7 @@ def test_large_data_source_is_read_over_several_polls(tmp_path: Path, monkeypatc
 
 
 @requirement("notes-80")
-def test_rows_beyond_the_query_limit_are_observed(tmp_path: Path) -> None:
+def test_rows_after_the_query_limit_are_observed(tmp_path: Path) -> None:
     with start_event_feed(tmp_path, "Everything", row_cap=7) as feed:
         pages = [page.id for page in feed.rows("Everything")]
         snapshot_count = count_row_snapshots(feed, "Everything")

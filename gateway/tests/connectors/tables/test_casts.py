@@ -199,11 +199,11 @@ def test_an_update_preserves_attachments_by_their_id(value: Any) -> None:
 
 
 def test_digits_are_counted_as_displayed() -> None:
-    whole = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
+    duration = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
 
-    assert 61 == casts.to_vendor.cast(whole, 61, creates=True)
+    assert 61 == casts.to_vendor.cast(duration, 61, creates=True)
     with pytest.raises(LossyCast):
-        casts.to_vendor.cast(whole, "61.5", creates=True)
+        casts.to_vendor.cast(duration, "61.5", creates=True)
 
 
 # Options

@@ -12,7 +12,7 @@ from harness.requirement import requirement
 
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
-NOBODY = {"Name": "bad", "Owner": "usrNobody"}
+REJECTED_RECORD = {"Name": "bad", "Owner": "usrNobody"}
 """A record that the vendor rejects."""
 
 NOT_DONE = [
@@ -240,7 +240,7 @@ def test_records_created_singly_after_a_rejection_are_created_once(
     gateway: Gateway, inspector: VendorInspector, injected: dict[str, Any]
 ) -> None:
     inject_fault(gateway, after=2, **injected)
-    records = [{"Name": "one"}, {"Name": "two"}, NOBODY, {"Name": "three"}]
+    records = [{"Name": "one"}, {"Name": "two"}, REJECTED_RECORD, {"Name": "three"}]
     first = create(gateway, *records, key=f"singly {injected}")
     repeat = create(gateway, *records, key=f"singly {injected}")
 
@@ -255,8 +255,8 @@ def test_records_created_singly_after_a_rejection_are_created_once(
 
 def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inspector: VendorInspector) -> None:
     inject_fault(gateway, after=2, fault="drop_before")
-    create(gateway, NOBODY, {"Name": "alone"}, key="told")
-    repeat = create(gateway, NOBODY, {"Name": "alone"}, key="told")
+    create(gateway, REJECTED_RECORD, {"Name": "alone"}, key="told")
+    repeat = create(gateway, REJECTED_RECORD, {"Name": "alone"}, key="told")
 
     fields = {"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}
     reason = {
@@ -270,7 +270,7 @@ def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inspector: Vendor
 
 def test_a_rejection_leaves_the_idempotency_key_unused(gateway: Gateway, inspector: VendorInspector) -> None:
     inject_fault(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
-    first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")
+    first = create(gateway, REJECTED_RECORD, {"Name": "fine"}, key="refused")
     repeat = create(gateway, {"Name": "another"}, key="refused")
 
     assert (403, "upstream_forbidden", []) == (first.status, first.code, list_completed_steps(first))
@@ -315,7 +315,7 @@ def test_a_change_of_a_deleted_record_is_rejected(gateway: Gateway, inspector: V
     assert (404, "record_not_found") == (repeat.status, repeat.code)
 
 
-def test_a_change_that_is_rejected_is_sent_again_only_if_the_table_has_changed(
+def test_a_rejected_change_is_resent_only_if_the_table_has_changed(
     gateway: Gateway, inspector: VendorInspector
 ) -> None:
     reply = update(gateway, Owner="usrNobody")

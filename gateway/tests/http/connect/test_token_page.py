@@ -89,7 +89,7 @@ def test_a_token_from_the_page_connects_the_account(gateway: Gateway, browser_us
 
 
 @requirement("connections-28")
-def test_the_page_request_asks_for_an_unlimited_token_in_the_fragment(
+def test_the_page_is_requested_with_an_unlimited_token_in_the_fragment(
     gateway: Gateway, browser_user: BrowserUser
 ) -> None:
     page = urlsplit(browser_user.depart(open_link(gateway, connector="boards")["connect_url"]))
