@@ -87,7 +87,7 @@ def test_two_connections_create_one_company(runner: StoryRunner, pair: tuple[int
     assert [] == violations
 
 
-@pytest.mark.parametrize("lost", [DONE, LOST], ids=["done", "lost"])
+@pytest.mark.parametrize("lost", [DONE, LOST], ids=["performed", "lost"])
 @pytest.mark.parametrize("pair", [(0, 0), (0, 1), (1, 2)], ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
 @pytest.mark.parametrize("kind", OVERWRITTEN)
 def test_a_change_in_doubt_is_not_sent_over_a_later_one(

@@ -53,7 +53,7 @@ def test_a_repeat_with_another_body_does_not_write_again(runner: StoryRunner, ki
 # 2. Objects of colleagues are not adopted
 
 
-@pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
+@pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["disconnected", "failed"])
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
 def test_an_older_object_of_a_colleague_is_not_adopted(runner: StoryRunner, kind: str, trouble: Trouble) -> None:
     broken = broken_promises(runner, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
@@ -223,7 +223,7 @@ def test_a_process_resumed_late_overwrites_nothing(runner: StoryRunner, kind: st
 # 8. An own first step is no foreign change
 
 
-@pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
+@pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["disconnected", "timeout", "failed"])
 def test_a_guarded_update_can_be_finished(runner: StoryRunner, trouble: Trouble) -> None:
     broken = broken_promises(runner, Network(1, trouble), write("notes.update_page"))
 
@@ -280,7 +280,7 @@ def test_a_key_reused_for_another_card_is_rejected(runner: StoryRunner) -> None:
 # 9. Restored databases
 
 
-@pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "detected"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "vague" not in kind])
 def test_writes_unknown_to_a_restored_database_are_not_repeated(
     runner: StoryRunner, kind: str, *, declared: bool

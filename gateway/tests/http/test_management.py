@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Executable
 
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
@@ -45,10 +44,6 @@ def request_with_new_key(gateway: Gateway, workspace: str, **more: Any) -> Calla
     return lambda method, path, **sent: gateway.request(
         method, path, headers={"Authorization": f"Bearer {key}"}, **sent
     )
-
-
-async def _execute(gateway: Gateway, statement: Executable) -> None:
-    await gateway.app.database.put(statement, {})
 
 
 def parameters_in_error(reply: Reply) -> list[str]:

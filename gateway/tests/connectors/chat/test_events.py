@@ -42,7 +42,6 @@ from harness.watches import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 MAX_BODY_BYTES = 100_000
-BOT = "B05RELAY9KD"
 
 
 @pytest.fixture(scope="module")
@@ -393,7 +392,7 @@ def test_signatures_are_verified_like_the_vendor_library_does(gateway: Gateway, 
 @pytest.mark.parametrize(
     "body",
     [b"", b"not JSON", b"[]", b'"text"', b'{"type": ', b"\xff\xfe", b"[" * 20_000],
-    ids=["empty", "text", "list", "string", "cut", "bytes", "deep"],
+    ids=["empty", "text", "list", "string", "truncated", "bytes", "deep"],
 )
 def test_a_delivery_that_is_not_a_json_object_is_rejected(gateway: Gateway, body: bytes) -> None:
     reply = post(gateway, body, sign(body))

@@ -407,7 +407,7 @@ def test_more_messages_than_a_poll_can_read_are_reported_as_a_gap(gateway: Gatew
 @pytest.mark.parametrize(
     ("channel", "scopes"),
     [(UNJOINED, ()), (FOREIGN, ()), ("C0NOSUCHONE", ()), (RANDOM, ("channels:history",))],
-    ids=["not-in-it", "private", "unknown", "not-permitted"],
+    ids=["not-a-member", "private", "unknown", "not-permitted"],
 )
 def test_an_unreadable_channel_is_reported_and_the_others_are_read(
     gateway: Gateway, channel_id: str, channel: str, scopes: Sequence[str]
@@ -469,7 +469,7 @@ def test_a_deleted_thread_is_no_gap(gateway: Gateway, channel_id: str) -> None:
 @pytest.mark.parametrize(
     ("absent_seconds", "channel", "expected"),
     [(HOUR, GENERAL, True), (HOUR, EMPTY, False), (4 * MINUTE, GENERAL, False)],
-    ids=["long", "long-but-all-is-seen", "short"],
+    ids=["long", "long-but-unrestricted", "short"],
 )
 def test_a_long_absence_is_reported_as_a_gap_for_old_threads(
     gateway: Gateway, channel: str, absent_seconds: float, *, expected: bool
@@ -491,7 +491,7 @@ def test_without_deliveries_old_threads_are_not_reported_at_every_poll(gateway: 
     assert [] == watch.warnings
 
 
-@pytest.mark.parametrize("pushed", [False, True], ids=["frequent", "seldom"])
+@pytest.mark.parametrize("pushed", [False, True], ids=["frequent", "rare"])
 def test_with_frequent_polls_only_the_first_reports_an_unreadable_channel(gateway: Gateway, *, pushed: bool) -> None:
     watch = create_watch(gateway, channels=[UNJOINED])
     before = len(watch.warnings)

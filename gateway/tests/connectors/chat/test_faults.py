@@ -1,14 +1,13 @@
 """Errors, throttling, failures and lost responses of the chat connector."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from connector_gateway.connectors.chat import client
 from gateway.tests.connectors.chat.vendor_view import (
     GENERAL,
-    OURS,
     PERSON,
     PRIVATE,
     RANDOM,
@@ -21,7 +20,7 @@ from gateway.tests.connectors.chat.vendor_view import (
     message,
     workspace,
 )
-from harness.gateway_server import Gateway, Reply
+from harness.gateway_server import Gateway
 from harness.interrupted_writes import interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 
@@ -31,27 +30,6 @@ REACT = "/api/reactions.add"
 LIST = "/api/conversations.list"
 HISTORY = "/api/conversations.history"
 GLITCH = "<!doctype html><title>There has been a glitch</title>"
-
-
-class Write(NamedTuple):
-    """A write, with the vendor method that it calls."""
-
-    method: str
-    path: str
-    body: dict[str, Any]
-    upstream: str
-
-    def send(self, gateway: Gateway, **more: Any) -> Reply:
-        reply: Reply = getattr(gateway, self.method)(self.path, **self.body, **more)
-        return reply
-
-
-WRITES = {
-    POST: Write("post", "/chat/messages", {"channel": RANDOM, "text": "a post"}, POST),
-    UPDATE: Write("patch", f"/chat/messages/{OURS}", {"channel": GENERAL, "text": "an edit"}, UPDATE),
-    REACT: Write("post", "/chat/reactions", {"channel": GENERAL, "message_ts": OURS, "emoji": "rocket"}, REACT),
-}
-every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 
 
 def inject_error(gateway: Gateway, path: str, code: str, **more: Any) -> None:

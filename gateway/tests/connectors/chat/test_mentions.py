@@ -99,7 +99,7 @@ def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
 
 
 @requirement("connections-35")
-@pytest.mark.parametrize("repeat", [{}, REQUESTED], ids=["without the wish", "with the wish"])
+@pytest.mark.parametrize("repeat", [{}, REQUESTED], ids=["without preference", "with preference"])
 def test_an_interrupted_post_is_matched_by_its_neutralised_text(gateway: Gateway, repeat: dict[str, str]) -> None:
     key = f"cut {bool(repeat)}"
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=f"{LOUD} {key}", idempotency_key=key)

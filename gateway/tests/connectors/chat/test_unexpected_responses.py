@@ -13,24 +13,14 @@ from gateway.tests.connectors.chat.vendor_view import (
     create_connection_without_cache,
     find_channels,
 )
-from harness.gateway_server import Gateway, Reply
+from harness.gateway_server import Gateway
 
-CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
 SEARCH_RESPONSE = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
 
 
 def script_response(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
     """Make a method of the vendor respond with *body* as a success."""
     gateway.fault("chat", path=f"/api/{method}", fault="status", status=200, body=body, times=times)
-
-
-def write(gateway: Gateway, method: str, **more: Any) -> Reply:
-    """Perform the call of a writing method."""
-    if method == "chat.postMessage":
-        return gateway.post("/chat/messages", channel=RANDOM, text="odd", **more)
-    if method == "chat.update":
-        return gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="odd", **more)
-    return gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji="rocket", **more)
 
 
 @pytest.mark.parametrize(

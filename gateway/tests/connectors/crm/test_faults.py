@@ -9,24 +9,9 @@ import pytest
 from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from gateway.tests.connectors.crm.writer import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
 from harness.all_connectors import only
-from harness.gateway_server import Gateway, run_gateway
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
 from workspace_sandbox.sandbox import Sandbox
-
-
-@pytest.fixture(scope="module")
-def impatient_gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway with a timeout of half a second and the usual settling time."""
-    folder = tmp_path_factory.mktemp("hurried")
-    waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with run_gateway(sandbox, folder, connectors=only("crm"), **waits) as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def impatient_writer(impatient_gateway: Gateway, portal: VendorInspector) -> Writer:
-    impatient_gateway.clear("crm")
-    return new_writer(impatient_gateway, portal)
 
 
 @pytest.fixture
@@ -36,14 +21,6 @@ def short_queue_writer(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector
     with run_gateway(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
-
-
-READS = [
-    pytest.param("/crm/contacts", {"email": "ana.lindqvist@aurora-archi.example"}, f"{OBJECTS}/contacts", id="email"),
-    pytest.param("/crm/contacts", {"property": "tier", "value": "gold"}, f"{OBJECTS}/contacts/search", id="search"),
-    pytest.param("/crm/contacts", {"limit": 1}, f"{OBJECTS}/contacts", id="list"),
-    pytest.param("/crm/properties", {"object_type": "deals"}, "/crm/properties", id="properties"),
-]
 
 
 # In-doubt writes

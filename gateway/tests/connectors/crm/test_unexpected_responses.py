@@ -14,20 +14,6 @@ from workspace_sandbox.sandbox import Sandbox
 
 DATED = {"createdAt": "2026-11-02T08:00:00Z", "updatedAt": "2026-11-02T08:00:00Z"}
 RECORD = {"id": "1", "properties": {}, **DATED}
-PREPARED = [
-    pytest.param("upsert", "/account-info", {"portalId": {"id": 1}}, "portalId", id="portal"),
-    pytest.param("upsert", "/crm/properties", {"results": [{"name": "tier"}]}, "results[0]", id="properties"),
-    pytest.param("upsert", f"{OBJECTS}/contacts/batch/read", {"results": {}}, "results", id="contact"),
-    pytest.param(
-        "open", "/crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]", id="stages"
-    ),
-    pytest.param("open_for", f"{OBJECTS}/contacts", RECORD | {"properties": []}, "properties", id="contact of a deal"),
-    pytest.param("move", f"{OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt", id="deal"),
-    pytest.param(
-        "link", f"{OBJECTS}/companies/search", {"results": [{**RECORD, "id": 7}]}, "results[0].id", id="company"
-    ),
-]
-"""Malformed responses to the reads before a write, with the path of the error."""
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A caller whose writes are recognisable, and faults of its requests."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -67,10 +67,6 @@ class Writer:
         while reply.status in {502, 504}:
             reply = getattr(self, write)(**more)
         return reply
-
-    def at_gateway(self, gateway: Gateway) -> "Writer":
-        """Return the same caller for another process after a restart."""
-        return replace(self, gateway=gateway.for_caller_of(self.gateway))
 
     def count_requests(self, request: tuple[str, str]) -> int:
         """Return how often such a request has reached the vendor."""

@@ -14,7 +14,6 @@ DRAFTS, SEND, LABELS, MESSAGES, THREADS = (
 )
 
 ID = "19a3f0c2b7d4e851"
-MESSAGE: dict[str, Any] = {"id": ID, "threadId": ID, "internalDate": "1795125600000", "payload": {}}
 
 numbers = count(1)
 
@@ -28,10 +27,6 @@ def subject() -> str:
 def inject_response(gateway: Gateway, path: str, body: Any, status: int = 200, **more: Any) -> None:
     """Make the emulator respond to the next such request with *body*, and do nothing else."""
     gateway.fault("mail", fault="status", path=path, status=status, body=body, **more)
-
-
-def search(gateway: Gateway, **more: Any) -> Reply:
-    return gateway.get("/mail/messages", **({"q": "in:inbox", "limit": "1"} | more))
 
 
 def send(gateway: Gateway, subject: str, **more: Any) -> Reply:

@@ -9,18 +9,6 @@ from harness.gateway_server import Gateway
 
 AT = "2026-11-02T09:30:00.000Z"
 UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
-PAGE = {
-    "object": "page",
-    "id": UID,
-    "url": "https://example.com",
-    "created_time": AT,
-    "last_edited_time": AT,
-    "created_by": {"id": UID},
-    "last_edited_by": {"id": UID},
-    "parent": {"type": "data_source_id", "data_source_id": UID},
-    "in_trash": False,
-    "properties": {},
-}
 SOURCE = {
     "object": "data_source",
     "id": UID,
@@ -31,10 +19,6 @@ SOURCE = {
     "created_time": AT,
     "last_edited_time": AT,
 }
-
-
-def without(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in raw.items() if key != name}
 
 
 def listing(*results: Any) -> dict[str, Any]:

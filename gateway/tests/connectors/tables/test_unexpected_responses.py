@@ -13,17 +13,6 @@ NAME = {"id": "fld1", "name": "Name", "type": "singleLineText"}
 TABLE = {"id": "tbl1", "name": "Leads", "primaryFieldId": "fld1", "fields": [NAME]}
 RECORD = {"id": "rec1", "createdTime": "2026-11-02T09:30:00.000Z", "fields": {}}
 
-SCHEMAS: list[Any] = [
-    None,
-    [],
-    {},
-    {"tables": {}},
-    {"tables": [None]},
-    {"tables": [TABLE | {"id": 5}]},
-    {"tables": [TABLE | {"fields": [NAME, {"id": "fld2", "name": "No type"}]}]},
-    {"tables": [TABLE | {"fields": [NAME | {"type": "rating", "options": {"max": "five"}}]}]},
-    {"tables": [TABLE | {"views": [{"name": "Grid view"}]}]},
-]
 PAGES: list[Any] = [
     None,
     {},
@@ -31,14 +20,6 @@ PAGES: list[Any] = [
     {"records": [RECORD | {"createdTime": "yesterday"}]},
     {"records": [RECORD | {"fields": []}]},
     {"records": [RECORD], "offset": 5},
-]
-ERRORS: list[Any] = [
-    {"error": {"type": {"name": "?"}}},
-    {"error": ["NOT_FOUND"]},
-    {"errors": [5]},
-    {"errors": {"error": "?"}},
-    {"error": {"error": {"type": "INVALID_PERMISSIONS"}}},
-    [],
 ]
 
 
@@ -53,11 +34,6 @@ def describe(gateway: Gateway, _: str) -> Reply:
 def create(gateway: Gateway, _: str, key: str | None = None) -> Reply:
     body = {"base_id": base_id(gateway), "table": "Leads", "records": [{"Name": "odd"}]}
     return gateway.post("/tables/records", headers={"Idempotency-Key": key} if key else {}, **body)
-
-
-def update(gateway: Gateway, _: str) -> Reply:
-    path = f"/tables/records/{gateway.examples('tables')['record_id']}"
-    return gateway.patch(path, base_id=base_id(gateway), table="Leads", fields={"Name": "odd"})
 
 
 def attach(gateway: Gateway, site: str) -> Reply:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.gateway_server import Gateway
-from harness.wait import wait_until
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.data.state import Base, Field, Table, find
 
@@ -55,10 +54,6 @@ class VendorInspector:
         assert home is not None
         fields: dict[str, Any] = self.emulator.reader(base).record(*home)["fields"]
         return fields
-
-    def wait_for_record(self, **fields: Any) -> None:
-        """Wait for a lead with these values."""
-        wait_until(lambda: self.records(**fields))
 
     def create_manually(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
         """Create a lead as a colleague, now or some time ago."""

@@ -220,7 +220,16 @@ def test_a_consent_response_without_a_code_connects_no_account(
         ({"fault": "drop_after"}, 502),
         ({"fault": "status", "status": 400, "body": {"error": "invalid_grant"}}, 400),
     ],
-    ids=["garbage", "failed", "throttled", "page", "wrong shape", "our client", "cut", "code refused"],
+    ids=[
+        "garbage",
+        "failed",
+        "throttled",
+        "page",
+        "unexpected shape",
+        "client rejected",
+        "disconnected",
+        "code rejected",
+    ],
 )
 def test_a_failing_token_endpoint_is_reported_and_connects_no_account(
     gateway: Gateway, browser_user: BrowserUser, fault: dict[str, object], status: int

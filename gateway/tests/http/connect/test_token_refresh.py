@@ -80,7 +80,7 @@ def test_a_write_with_an_expired_token_is_resent_once(gateway: Gateway, connecti
         ({"fault": "status", "status": 401, "body": {"error": "invalid_client"}}, "upstream_error"),
         ({"fault": "drop_before"}, "upstream_error"),
     ],
-    ids=["failed", "throttled", "page", "wrong shape", "our client", "cut"],
+    ids=["failed", "throttled", "page", "unexpected shape", "client rejected", "disconnected"],
 )
 def test_a_transient_refresh_failure_revokes_no_connection(
     gateway: Gateway, connection: str, fault: dict[str, object], code: str
