@@ -83,7 +83,7 @@ tenants: .venv/test  ## Deliver events to random tenants and check that each see
 	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
 
 shapes: .venv/test  ## Fuzz every operation for a minute, and list the findings
-	@PYTHONPATH=tests $(BIN)/python -m hostile.shapes $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.schemathesis_calls $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes
 	@$(LOCK) --group install -o requirements/uv.txt

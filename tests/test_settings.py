@@ -1,4 +1,4 @@
-"""The figures that hold unless an installation sets others."""
+"""Defaults of limits and times."""
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings

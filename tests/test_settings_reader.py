@@ -1,4 +1,4 @@
-"""Settings as they are written: whatever is wrong is told in one sentence that names the setting."""
+"""Validation of settings: each error is one sentence that names the setting."""
 
 import pytest
 
@@ -11,7 +11,7 @@ REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPE
 
 
 def error_message(**variables: str) -> str:
-    """Why a start with these settings is rejected."""
+    """Return the error message for these settings."""
     with pytest.raises(SettingsError) as raised:
         Settings.read(REQUIRED | variables, CONNECTORS)
     return str(raised.value)

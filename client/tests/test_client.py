@@ -329,7 +329,7 @@ def run_truncating_server(bodies: list[bytes]) -> Iterator[str]:
     thread.join(5)
 
 
-def test_a_retry_after_beyond_the_limit_raises_immediately() -> None:
+def test_a_retry_after_above_the_limit_raises_immediately() -> None:
     error = UNKNOWN | {"code": "rate_limited"}
     script = Script(httpx.Response(429, json={"run_id": "run_0", "error": error, "retry_after": 61}))
 
@@ -395,7 +395,7 @@ def test_a_feed_is_followed_over_its_pages() -> None:
     assert ["", "next"] == [request.url.params.get("cursor", "") for request in script.requests]
 
 
-def test_a_feed_of_several_pages_is_followed_again_and_again(served: Gateway, client: Client) -> None:
+def test_a_feed_of_several_pages_is_polled_repeatedly(served: Gateway, client: Client) -> None:
     connection_id = served.connections["chat"]
     served.run(served.app._feed.add({connection_id: [observed(number) for number in range(60)]}))
     following = iter(client.chat.follow_events(connection_id=connection_id, poll_seconds=0))

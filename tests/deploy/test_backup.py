@@ -1,4 +1,4 @@
-"""Backup and restore by the commands of the guide, beside a gateway that serves."""
+"""Backup and restore with the commands of the guide, while a gateway is serving."""
 
 import os
 import re
@@ -34,21 +34,21 @@ SECRET = "a secret that only tests know"
 
 
 def run(block: str, **variables: str) -> None:
-    """Run one of the guide's blocks in a shell that ends at the first failure, with the server's own programs."""
-    # What the gateway's driver is called is nothing to these programs.
+    """Run a block of the guide in a shell that stops at the first failure, with the programs of the server."""
+    # These programs do not know the name of the gateway's driver.
     variables = {name: value.replace("+psycopg", "") for name, value in variables.items()}
     path = os.pathsep.join([str(programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(["sh", "-ec", block], env=os.environ | variables | {"PATH": path}, check=True, timeout=60)
 
 
 def declare(url: str, backup_at: str) -> None:
-    """Tell the gateway of the restore, as the guide says."""
+    """Declare the restore to the gateway, as in the guide."""
     secret = {"GATEWAY_SECRET_KEYS": SECRET, "GATEWAY_DATABASE_URL": url}
     run(BLOCKS[4], BACKUP_AT=backup_at, **secret)
 
 
 def write(gateway: Gateway, text: str) -> list[object]:
-    """Make a page, a card with a comment, a message and a mail under a key that their texts tell."""
+    """Create a page, a card with a comment, a message and a mail under a key that is in their texts."""
     database_id = gateway.get("/notes/databases", limit=1).data[0]["database_id"]
     list_id = gateway.examples("boards")["list_ids"][0]
     key = {"Idempotency-Key": text}
@@ -62,7 +62,7 @@ def write(gateway: Gateway, text: str) -> list[object]:
 
 
 def count_created(gateway: Gateway) -> Counter[str]:
-    """The number of requests that created something, by connector."""
+    """Return the number of requests that created something, by connector."""
     return Counter(
         connector
         for connector in BACKED_UP
@@ -99,14 +99,14 @@ def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, req
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
             restored_runs = caller.request("GET", "/v1/runs", params={"limit": 200}).data
-            sent_again = count_created(caller)
+            resent = count_created(caller)
 
     assert [first, lost, lost] == repeated
     assert {run["run_id"] for run in history} & {run["run_id"] for run in restored_runs}
-    assert sent == sent_again
+    assert sent == resent
 
 
-def test_a_restore_in_place_is_detected_without_a_declaration(tmp_path: Path) -> None:
+def test_an_in_place_restore_is_detected_without_a_declaration(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:

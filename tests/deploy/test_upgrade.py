@@ -1,6 +1,6 @@
-"""Two releases on one database while an upgrade is under way.
+"""Two releases on one database during an upgrade.
 
-The release before is a checkout that ``TESTS_BEFORE`` names, as it was before the migrations were last changed.
+The previous release is a checkout at ``TESTS_BEFORE``, from before the last change of the migrations.
 """
 
 import os
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.skipif(not BEFORE, reason="TESTS_BEFORE names no checko
 
 @pytest.fixture
 def address(postgres_server: str) -> Iterator[str]:
-    """The address of an empty database."""
+    """The URL of an empty database."""
     with temporary_database(postgres_server) as url:
         yield url
 
 
 @pytest.fixture
 def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterator[Deployment]:
-    """One gateway of each release; that of the release before has made the schema, and the other is not started."""
+    """One gateway of each release. The previous one has created the schema, and the other is not started."""
     with run_emulators(notes=NotesEmulator) as sandbox, ExitStack() as stack:
         sandbox.emulators["notes"].context.knobs["limits"] = False
         environment = {

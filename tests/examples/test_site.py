@@ -1,4 +1,4 @@
-"""The documentation site: every page is in it, and every link leads somewhere."""
+"""The documentation site contains every page, and every link resolves."""
 
 import re
 from os.path import normpath
@@ -12,7 +12,7 @@ NAVIGATION = (ROOT / "zensical.toml").read_text(encoding="utf-8")
 
 
 def links(page: str) -> set[str]:
-    """The files and folders of the project that a page leads to."""
+    """Return the files and folders of the project that a page links to."""
     text = CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
     return {normpath(Path(page).parent / target) for target in LINK.findall(text)}
 

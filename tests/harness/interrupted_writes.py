@@ -1,4 +1,4 @@
-"""What a process leaves behind that dies in the middle of a write: a claim in doubt, with what it planned and sent."""
+"""The state left by a process that crashes during a write: a claim in doubt, with its plan and sent steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,19 +20,19 @@ from harness.gateway_server import Gateway
 
 
 def planned_step(value: Any) -> JournalEntry:
-    """A plan that was made."""
+    """Return the entry of a planned step."""
     return JournalEntry("", value)
 
 
 def sent_step(
     name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0
 ) -> JournalEntry:
-    """A step that was sent *at* an instant, and of which nobody knows what became."""
+    """Return the entry of a step sent *at* a time, whose outcome is unknown."""
     return JournalEntry(name, intent, mark, sent_at=at, settles_at=settles_at)
 
 
 def done_step(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
-    """A step that was carried out."""
+    """Return the entry of a completed step."""
     return JournalEntry(name, intent, mark, sent_at=0.0, learned=learned)
 
 
@@ -47,7 +47,7 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     path: Mapping[str, str] | None = None,
     makes: Mapping[str, str] | None = None,
 ) -> None:
-    """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
+    """Store a claim. *makes* is the kind of object that the steps of a name create."""
     app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
     name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, NormalizedKey.parse(key))
     claim = Claim(name, RunId("run_of_the_dead"), 1, RequestDigests("", ""))

@@ -1,4 +1,4 @@
-"""Vendors answer something else than they document: that is told as theirs, and does no harm."""
+"""Undocumented vendor responses are reported as vendor errors, and have no harmful effects."""
 
 from collections.abc import Iterator
 

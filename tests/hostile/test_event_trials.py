@@ -1,4 +1,4 @@
-"""Polls are answered oddly, and deliveries are odd: nothing is lost by it, and nothing is a fault of ours."""
+"""Malformed responses to polls, and malformed deliveries, lose no events and cause no internal errors."""
 
 from collections.abc import Iterator
 

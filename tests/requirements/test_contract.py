@@ -1,4 +1,4 @@
-"""Every clause of the contract is shown by a test, and tests name no other."""
+"""Every clause of the contract is covered by a test, and tests name no other clauses."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0
 
 @pytest.fixture(scope="module")
 def tested() -> Mapping[str, str]:
-    """Return every clause that a test names, with where it does."""
+    """Return every clause that a test names, with the location."""
     return {
         ast.literal_eval(argument): f"{path.relative_to(PROJECT)}:{node.lineno}"
         for path in TESTS

@@ -1,4 +1,4 @@
-"""SECURITY.md promises nothing without a clause, and so nothing without a test."""
+"""Every promise of SECURITY.md cites a clause, and so has a test."""
 
 import re
 

@@ -119,7 +119,7 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 async def test_only_the_shared_part_of_an_account_is_connected(
     signed_in: Window, full_gateway: Gateway, name: str
 ) -> None:
-    page, call = signed_in.page, calls_of(name).readings(full_gateway.examples(name))[1]
+    page, call = signed_in.page, calls_of(name).list_reads(full_gateway.examples(name))[1]
     await open_connect_link(signed_in, full_gateway, name)
     await continue_to_vendor(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()

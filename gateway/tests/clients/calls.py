@@ -31,7 +31,7 @@ client = AuthenticatedClient(base_url=params["base_url"], token=params["key"])
 
 
 def listed() -> NotesDatabase:
-    """The first database."""
+    """Return the first database."""
     answer = notes_list_databases.sync(client=client, connection_id=notes, query="lead", limit=1)
     assert isinstance(answer, ListDatabasesAnswer)
     return answer.data[0]
@@ -60,7 +60,7 @@ def rejection() -> InvalidParameters | LossyCast:
 
 
 def observed() -> tuple[NotesEvent, ChatEvent]:
-    """An event of each kind."""
+    """Return one event of each kind."""
     changes = notes_read_events.sync(client=client, connection_id=notes, limit=1)
     messages = chat_read_events.sync(client=client, connection_id=chat, limit=1)
     assert isinstance(changes, ReadNotesEventsAnswer)

@@ -103,7 +103,7 @@ def test_reply_references_the_last_answerable_message(
     )
 
 
-def test_long_reference_chain_keeps_first_and_last_identifiers() -> None:
+def test_long_reference_chain_is_shortened_in_the_middle() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
     target = mapping.outgoing.parent(

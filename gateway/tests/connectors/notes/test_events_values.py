@@ -172,7 +172,7 @@ def test_different_value_is_a_change(before: dict[str, Any], after: dict[str, An
 @pytest.mark.parametrize(
     ("after", "expected"),
     [({"id": "o1", "name": "To do"}, []), ({"id": "o2", "name": "Done"}, [("To do", "Done")])],
-    ids=["still the first", "another"],
+    ids=["first option", "another option"],
 )
 def test_added_status_starts_as_its_first_option(after: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     described = {"status": {"options": [{"id": "o1", "name": "To do"}, {"id": "o2", "name": "Done"}]}}
