@@ -51,16 +51,16 @@ examples: .venv/test  ## Record the calls that the reference shows
 screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
-# Folders that links lead to are shown as lists of their pages, as code hosts show them.
+# Folders that pages link to. A folder without a README gets a list of its pages, as code hosts show it.
 LISTED := decisions guide reference
 
-docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass, and nothing fetched from elsewhere
+docs: .venv/docs  ## The documentation as a site in .site/html; warnings and fetches from elsewhere are errors
 	@rm -rf .site && mkdir -p .site/pages
 	@find *.md client docs gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
 	  tar -c -T - | tar -x -C .site/pages
-	@cd .site/pages/docs && for folder in $(LISTED); do cd $$folder && \
-	  for page in *.md; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
-	  { printf '# %s\n\n' $$folder; cat list; } > README.md && rm list && cd ..; done
+	@cd .site/pages/docs && for folder in $(LISTED); do test -e $$folder/README.md || { cd $$folder && \
+	  find . -name '*.md' | sort | while read -r page; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
+	  { printf '# %s\n\n' $$folder; cat list; } > README.md && rm list && cd ..; }; done
 	@find .site/pages -name '*.md' -exec sed -i -E 's#\]\(([./a-z]*/)?($(subst $() ,|,$(LISTED)))\)#](\1\2/README.md)#' {} +
 	@$(BIN)/zensical build --clean --strict
 	@! grep -rEi '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|url\(.?(https?:)?//' \
