@@ -12,7 +12,7 @@ SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a 
 def operation_rows(connector: AnyConnector) -> list[str]:
     """The operations of a connector, each with a link to its reference."""
     rows = [operation_row(connector, operation) for operation in connector.operations]
-    return [f"| Operation | What it does | Route, below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
+    return [f"| Operation | Effect | Route below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
 
 
 def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
@@ -28,7 +28,7 @@ def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
 def limit_rows(connector: AnyConnector) -> list[str]:
     """The budgets of a connector, and how long a request of it may be in doubt."""
     rows = [f"| Budget `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
-    settled = f"| A write in doubt is settled after | {connector.settle_seconds:.0f} seconds |"
+    settled = f"| Settle time of in-doubt writes | {connector.settle_seconds:.0f} seconds |"
     return ["| Limit | Size |", "|---|---|", *rows, settled]
 
 
@@ -45,4 +45,4 @@ def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
         f"| `{connector.name}` | {connector.summary} | {'yes' if connector.event_source else 'no'} |"
         for connector in connectors
     ]
-    return ["| Application | Connector | | Events |", "|---|---|---|---|", *rows]
+    return ["| Vendor | Connector | Objects | Events |", "|---|---|---|---|", *rows]
