@@ -5,9 +5,8 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from examples.code_blocks import ROOT, WRITTEN
+from examples.code_blocks import ROOT, WRITTEN, prose_of
 
-CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 GENERATED = "docs/reference/"
 
 ROOT_BUDGETS: Mapping[str, int] = {
@@ -46,11 +45,6 @@ DOCUMENTATION = [page for page in WRITTEN if page.startswith("docs/") and not pa
 
 def text_of(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
-
-
-def prose_of(page: str) -> str:
-    """Return the text of *page* without code."""
-    return CODE.sub("", text_of(page))
 
 
 def count_words(pages: Collection[str]) -> int:
