@@ -52,7 +52,7 @@ screenshots: .venv/test  ## Take the screenshots of the guides; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
 # Folders that pages link to. A folder without a README gets a list of its pages, as code hosts show it.
-LISTED := decisions guide reference
+LISTED := guide reference
 
 docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnings and on anything fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
