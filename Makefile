@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 SBOM ?= dist/sbom.json
 PACKAGES := gateway sandbox client
-LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+LOCK := $(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
   --python-version 3.11
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+INSTALL := $(BIN)/python tools/install.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean
@@ -85,7 +85,8 @@ tenants: .venv/test  ## Deliver events to random tenants and check that each see
 shapes: .venv/test  ## Fuzz every operation for a minute, and list the findings
 	@PYTHONPATH=tests $(BIN)/python -m hostile.shapes $(ARGS)
 
-lock: .venv/test  ## Lock the dependencies with hashes; needs uv
+lock: .venv/test  ## Lock the dependencies with hashes
+	@$(LOCK) --group install -o requirements/uv.txt
 	@$(LOCK) --group build gateway/pyproject.toml -o requirements/run.txt
 	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt gateway/pyproject.toml -o requirements/tracing.txt
 	@$(LOCK) --group build --group test gateway/pyproject.toml -o requirements/test.txt
@@ -107,21 +108,20 @@ clean:  ## Remove everything that these commands have created, except .env and g
 # An incomplete environment is removed, so that the next attempt starts from scratch.
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "Python 3.11 or newer is required, but $(PYTHON) is older. Name another one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
+	  { echo "Python 3.11 or newer is required, but $(PYTHON) is missing or older. Name another one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The virtual environment could not be created; the reason is above." >&2; exit 1; }
 
 # The program is compiled here, because with PYTHONDONTWRITEBYTECODE it would be compiled at every start.
 # The environment for tests contains everything that running needs.
 .venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
-	@test -e .venv/test || { echo "Installing (only once) …" && $(PIP) --require-hashes -r requirements/run.txt; }
-	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@echo "Installing (only once) …"
+	@$(INSTALL) $(if $(wildcard .venv/test),test,run)
 	@$(BIN)/python -m compileall -q $(PACKAGES:%=%/src)
 	@touch $@
 
 .venv/test: requirements/test.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@echo "Installing for tests (only once) …"
-	@$(PIP) --require-hashes -r requirements/test.txt
-	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@$(INSTALL) test
 	@$(BIN)/python -m compileall -q $(PACKAGES) tests
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > .venv/collected
 	@touch $@ .venv/run
@@ -129,5 +129,5 @@ clean:  ## Remove everything that these commands have created, except .env and g
 # In addition to the packages for tests, in the same versions.
 .venv/docs: requirements/docs.txt | .venv/test
 	@echo "Installing for the site (only once) …"
-	@$(PIP) --require-hashes -r requirements/docs.txt
+	@$(INSTALL) docs
 	@touch $@
