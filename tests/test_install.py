@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import install
+import pytest
 
 CONFIGURED = """\
 :env:.index-url='https://mirror.example/simple'
