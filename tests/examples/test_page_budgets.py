@@ -13,8 +13,8 @@ ROOT_BUDGETS: Mapping[str, int] = {
     "README.md": 800,
     "ARCHITECTURE.md": 1_200,
     "CONTRIBUTING.md": 800,
-    "SECURITY.md": 1_050,
-    "CHANGELOG.md": 2_500,
+    "SECURITY.md": 1_000,
+    "CHANGELOG.md": 1_000,
 }
 """Maximum words of the pages in the root of the repository."""
 
@@ -36,6 +36,7 @@ FIRST_CALL = (
 WORDS_PER_MINUTE = 200
 READING_MINUTES = 10
 
+WORD = re.compile(r"\w")
 BANNED = re.compile(r"\b(told|tells|whoever|nobody|somebody)\b", re.IGNORECASE)
 BANNED_PER_10_000 = 12
 """Maximum frequency of the banned words. Each has a plain equivalent in docs/contributing/style.md."""
@@ -48,8 +49,8 @@ def text_of(page: str) -> str:
 
 
 def count_words(pages: Collection[str]) -> int:
-    """Return the number of words of *pages*, including code and tables, as ``wc -w`` counts them."""
-    return sum(len(text_of(page).split()) for page in pages)
+    """Return the number of words of *pages*, including code. Marks of tables and lists are not words."""
+    return sum(1 for page in pages for token in text_of(page).split() if WORD.search(token))
 
 
 @pytest.mark.parametrize("page", ROOT_BUDGETS)
@@ -74,7 +75,7 @@ def test_the_documentation_is_within_its_budget() -> None:
 
 
 def test_the_way_to_the_first_real_call_is_read_in_ten_minutes() -> None:
-    words = sum(len(prose_of(page).split()) for page in FIRST_CALL)
+    words = sum(1 for page in FIRST_CALL for token in prose_of(page).split() if WORD.search(token))
 
     assert READING_MINUTES * WORDS_PER_MINUTE >= words
 
