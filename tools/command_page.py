@@ -14,7 +14,8 @@ def command_page() -> str:
     """All commands with their arguments and options."""
     head = [
         "# Commands",
-        "Generated from the commands; do not edit. [Use the command line](../guide/command-line.md) describes their output.",
+        "Generated from the commands; do not edit. "
+        "[Use the command line](../guide/command-line.md) describes their output.",
     ]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
