@@ -14,8 +14,7 @@ def command_page() -> str:
     """All commands with their arguments and options."""
     head = [
         "# Commands",
-        "Generated from the commands; do not edit. "
-        "[Use the command line](../guide/command-line.md) describes their output.",
+        "Generated from the commands; do not edit. Output: [Use the command line](../guide/command-line.md).",
     ]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
