@@ -93,7 +93,9 @@ def application_page(connector: AnyConnector, text: str) -> str:
 
 def scope_rows(oauth: OAuthConfig) -> list[str]:
     """What is asked for, and what needs it."""
-    rows = [f"| `{scope}` | {', '.join(map(title_of, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    rows = [
+        f"| `{scope}` | {', '.join(map(title_of, needed)) or 'see below'} |" for scope, needed in oauth.scopes.items()
+    ]
     return ["| Scope | Operations that need it |", "|---|---|", *rows]
 
 
