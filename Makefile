@@ -52,7 +52,7 @@ screenshots: .venv/test  ## Take the screenshots of the guides; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
 # A link to one of these folders leads to a list of its pages, as on a code host.
-LISTED := decisions guide reference
+LISTED := guide reference
 
 docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnings and on anything fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages

@@ -92,7 +92,7 @@ def application_page(connector: AnyConnector, text: str) -> str:
 
 
 def scope_rows(oauth: OAuthConfig) -> list[str]:
-    """What is asked for, and what needs it."""
+    """Return the table of the scopes that are requested, and the operations that need them."""
     rows = [
         f"| `{scope}` | {', '.join(map(title_of, needed)) or 'see below'} |" for scope, needed in oauth.scopes.items()
     ]
