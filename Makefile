@@ -60,7 +60,7 @@ docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnin
 	  tar -c -T - | tar -x -C .site/pages
 	@cd .site/pages/docs && for folder in $(LISTED); do test -e $$folder/README.md || { cd $$folder && \
 	  find . -name '*.md' | sort | while read -r page; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
-	  { printf '# %s\n\n' $$folder; cat list; } > README.md && rm list && cd ..; }; done
+	  { printf '# %s pages\n\n' $$folder | sed 's,# .,\U&,'; cat list; } > README.md && rm list && cd ..; }; done
 	@find .site/pages -name '*.md' -exec sed -i -E 's#\]\(([./a-z]*/)?($(subst $() ,|,$(LISTED)))\)#](\1\2/README.md)#' {} +
 	@$(BIN)/zensical build --clean --strict
 	@! grep -rEi '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|url\(.?(https?:)?//' \

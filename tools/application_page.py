@@ -6,7 +6,7 @@ from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.upstream.budget import Budget
 
-SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a day"}
+SPANS = {1: "second", 60: "minute", 15 * 60: "15 minutes", 24 * 60 * 60: "day"}
 
 
 def operation_rows(connector: AnyConnector) -> list[str]:
@@ -27,7 +27,7 @@ def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
 
 def limit_rows(connector: AnyConnector) -> list[str]:
     """The budgets of a connector, and how long a request of it may be in doubt."""
-    rows = [f"| Budget `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
+    rows = [f"| Rate limit `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
     settled = f"| Settle time of in-doubt writes | {connector.settle_seconds:.0f} seconds |"
     return ["| Limit | Size |", "|---|---|", *rows, settled]
 
@@ -35,7 +35,7 @@ def limit_rows(connector: AnyConnector) -> list[str]:
 def pace(budget: Budget) -> str:
     """A budget in words; what is counted are requests, or the vendor's units."""
     span = SPANS.get(int(budget.per_seconds), f"{budget.per_seconds:.0f} seconds")
-    return f"{budget.limit:,.0f} in {span}"
+    return f"{budget.limit:,.0f} per {span}"
 
 
 def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:

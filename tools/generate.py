@@ -92,8 +92,10 @@ def application_page(connector: AnyConnector, text: str) -> str:
 
 
 def scope_rows(oauth: OAuthConfig) -> list[str]:
-    """What is asked for, and what needs it."""
-    rows = [f"| `{scope}` | {', '.join(map(title_of, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    """Return the table of the scopes that are requested, and the operations that need them."""
+    rows = [
+        f"| `{scope}` | {', '.join(map(title_of, needed)) or 'see below'} |" for scope, needed in oauth.scopes.items()
+    ]
     return ["| Scope | Operations that need it |", "|---|---|", *rows]
 
 
