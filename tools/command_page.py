@@ -12,10 +12,8 @@ OPERATIONS = "call"
 
 def command_page() -> str:
     """All commands with their arguments and options."""
-    head = [
-        "# Commands",
-        "Generated from the commands; do not edit. Output: [Use the command line](../guide/command-line.md).",
-    ]
+    guide = "[Use the command line](../guide/command-line.md)"
+    head = ["# Commands", f"Generated from the commands; do not edit. {guide} describes their output."]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
 
