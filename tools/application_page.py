@@ -6,13 +6,13 @@ from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.upstream.budget import Budget
 
-SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a day"}
+SPANS = {1: "second", 60: "minute", 15 * 60: "15 minutes", 24 * 60 * 60: "day"}
 
 
 def operation_rows(connector: AnyConnector) -> list[str]:
     """Return the operations of a connector, each with a link to its reference."""
     rows = [operation_row(connector, operation) for operation in connector.operations]
-    return [f"| Operation | What it does | Route, below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
+    return [f"| Operation | Effect | Route below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
 
 
 def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
@@ -27,15 +27,15 @@ def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
 
 def limit_rows(connector: AnyConnector) -> list[str]:
     """Return the budgets of a connector, and the settle time of its writes."""
-    rows = [f"| Budget `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
-    settled = f"| A write in doubt is settled after | {connector.settle_seconds:.0f} seconds |"
+    rows = [f"| Rate limit `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
+    settled = f"| Settle time of in-doubt writes | {connector.settle_seconds:.0f} seconds |"
     return ["| Limit | Size |", "|---|---|", *rows, settled]
 
 
 def pace(budget: Budget) -> str:
     """Return a budget in words; the unit is requests, or the vendor's units."""
     span = SPANS.get(int(budget.per_seconds), f"{budget.per_seconds:.0f} seconds")
-    return f"{budget.limit:,.0f} in {span}"
+    return f"{budget.limit:,.0f} per {span}"
 
 
 def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
@@ -45,4 +45,4 @@ def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
         f"| `{connector.name}` | {connector.summary} | {'yes' if connector.event_source else 'no'} |"
         for connector in connectors
     ]
-    return ["| Application | Connector | | Events |", "|---|---|---|---|", *rows]
+    return ["| Vendor | Connector | Objects | Events |", "|---|---|---|---|", *rows]

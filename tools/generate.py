@@ -80,7 +80,7 @@ def import_contracts(text: str) -> str:
 
 def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str:
     """Return *text*, the guide of connecting accounts, with the scopes and URLs that the connector declares."""
-    scopes = scope_rows(oauth) if oauth.scopes else ["There are none."]
+    scopes = scope_rows(oauth) if oauth.scopes else ["None."]
     marked = between(text, "scopes", scopes, remark=REMARK)
     return between(marked, "addresses", address_rows(connector, oauth), remark=REMARK)
 
@@ -92,8 +92,10 @@ def application_page(connector: AnyConnector, text: str) -> str:
 
 
 def scope_rows(oauth: OAuthConfig) -> list[str]:
-    """Return the requested scopes, and the operations that need them."""
-    rows = [f"| `{scope}` | {', '.join(map(title_of, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    """Return the table of the scopes that are requested, and the operations that need them."""
+    rows = [
+        f"| `{scope}` | {', '.join(map(title_of, needed)) or 'see below'} |" for scope, needed in oauth.scopes.items()
+    ]
     return ["| Scope | Operations that need it |", "|---|---|", *rows]
 
 
@@ -105,18 +107,18 @@ def title_of(operation: str) -> str:
 def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
     """Return the values that are entered at the vendor and here, and the URLs for users and requests."""
     setting = f"GATEWAY_{connector.name.upper()}"
-    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
+    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "none"
     return [
         "| | |",
         "|---|---|",
-        f"| Redirect address, to be entered there | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
-        f"| The client's identifier, to be set here | `{setting}_CLIENT_ID` |",
-        f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
-        f"| Users are asked at | `{oauth.authorize.to_url(connector.base_urls)}` |",
-        f"| Tokens come from | `{oauth.token.to_url(connector.base_urls)}` |",
-        f"| Tokens are given back at | {token_url} |",
-        f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
-        f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",
+        f"| Redirect URI, to register at the vendor | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
+        f"| Setting for the client ID | `{setting}_CLIENT_ID` |",
+        f"| Setting for the client secret | `{setting}_CLIENT_SECRET` |",
+        f"| Authorisation URL | `{oauth.authorize.to_url(connector.base_urls)}` |",
+        f"| Token URL | `{oauth.token.to_url(connector.base_urls)}` |",
+        f"| Revocation URL | {token_url} |",
+        f"| PKCE | {'S256' if oauth.pkce else 'none'} |",
+        f"| Refresh of expiring tokens | {oauth.margin_seconds / 60:.0f} min before they expire |",
     ]
 
 
@@ -143,7 +145,7 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
     parameters = [
         "| Parameter | Type | Required | Meaning |",
         "|---|---|---|---|",
-        "| connection_id | string | yes | The authorised connection to act through. |",
+        "| connection_id | string | yes | The connection to use. |",
         *(parameter_row(name, declared, schemas[name]) for name, declared in operation.parameters.items()),
     ]
     fields = [f"`{declared.alias or name}`" for name, declared in operation.item.model_fields.items()]
@@ -157,7 +159,7 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
             operation.description,
             "\n".join(parameters),
             f"Returns {shape} {', '.join(fields)}{cursor}.",
-            f"Refusals of its own: {', '.join(errors) or 'none'}.",
+            f"Errors of its own: {', '.join(errors) or 'none'}.",
         ]
     )
 
@@ -186,7 +188,7 @@ def kind(schema: Mapping[str, Any]) -> str:
 def errors_page() -> str:
     """Return the complete catalogue."""
     rows = [error_row(error) for error in all_errors()]
-    head = ["# Errors", "", "Generated from the catalogue; do not edit.", ""]
+    head = ["# Errors", "", "Generated from the declarations; do not edit.", ""]
     table = ["| Status | Code | When | Remedy |", "|---|---|---|---|", *rows]
     return "\n".join([*head, *table]) + "\n"
 

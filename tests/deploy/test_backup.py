@@ -26,8 +26,8 @@ from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox import EMULATORS
 
-GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE.partition("## Backup and restore")[2], re.DOTALL)
+GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate" / "backup.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
 BACKED_UP: Mapping[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS, "mail": MAIL, "chat": CHAT}
 MAKES = re.compile(r"/(pages|cards|comments|chat.postMessage|drafts|drafts/send)$")
 SECRET = "a secret that only tests know"
@@ -83,7 +83,7 @@ def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, req
         "DATABASE_URL": url,
         "NEW_URL": new_url,
     }
-    save, restore = BLOCKS[2:4] if server else BLOCKS[0:2]
+    save, restore = BLOCKS[1:4:2] if server else BLOCKS[0:3:2]
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             first = write(before, "before")
@@ -113,7 +113,7 @@ def test_an_in_place_restore_is_detected_without_a_declaration(tmp_path: Path) -
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             run(BLOCKS[0], **variables)
             lost = write(before, "after")
-        run(BLOCKS[1], **variables)
+        run(BLOCKS[2], **variables)
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as again:
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = write(again.for_caller_of(before), "after")

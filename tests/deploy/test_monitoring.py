@@ -16,7 +16,9 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 ROOT = Path(__file__).parent.parent.parent
-GUIDE = (ROOT / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
+GUIDE = "".join(
+    (ROOT / "docs" / "guide" / "operate" / page).read_text("utf-8") for page in ("metrics.md", "monitor.md")
+)
 ALERTS: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))
 RULES: list[dict[str, Any]] = ALERTS["groups"][0]["rules"]
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy" / "dashboard.json").read_text(encoding="utf-8"))

@@ -18,6 +18,10 @@ BLOCK = re.compile(
 )
 
 
+CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+"""Code in the text of a page, in blocks and in lines."""
+
+
 @dataclass(frozen=True)
 class Block:
     """One block of code on a page."""
@@ -32,6 +36,11 @@ def blocks_of(page: str) -> list[Block]:
     """Return the blocks of *page*, a path in the project, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [Block(match["language"], match["text"], match["reason"]) for match in BLOCK.finditer(text)]
+
+
+def prose_of(page: str) -> str:
+    """Return the text of *page* without code."""
+    return CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
 
 
 def matches(expected: Any, answer: Any) -> bool:

@@ -25,7 +25,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/deliveries.md": ("tests/examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
     f"{GUIDE}/generated-clients.md": ("gateway/tests/clients/test_generated.py", {"python": 1, "typescript": 1}),
-    f"{GUIDE}/operate.md": ("tests/deploy/test_backup.py", {"sh": 5}),
+    f"{GUIDE}/operate/backup.md": ("tests/deploy/test_backup.py", {"sh": 5}),
     "sandbox/README.md": ("sandbox/tests/guides/test_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,

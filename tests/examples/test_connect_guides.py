@@ -23,13 +23,13 @@ __all__ = ["shell"]
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = ROOT / "docs" / "guide" / "connect"
 HEADINGS = [
-    "Register the application",
+    "Register the app",
     "Scopes",
-    "Addresses and settings",
+    "URLs and settings",
     "What the user sees",
     "Pasted tokens",
-    "What goes wrong",
-    "Deliveries",
+    "Troubleshooting",
+    "Webhooks from the vendor",
     "Not verified",
 ]
 GUIDED = sorted(CONNECTORS)
@@ -62,7 +62,7 @@ def test_the_index_leads_to_every_guide() -> None:
 @pytest.mark.parametrize("connector", GUIDED)
 def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
     codes = {error.code for error in all_errors()} | {"withdrawn", "refresh_interrupted"}
-    rows = TEXTS[connector].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
+    rows = TEXTS[connector].partition("## Troubleshooting\n")[2].partition("\n## ")[0].splitlines()[3:]
     named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
 
     assert {"redirect_uri_mismatch"} | codes >= named

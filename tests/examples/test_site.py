@@ -4,17 +4,15 @@ import re
 from os.path import normpath
 from pathlib import Path
 
-from examples.code_blocks import ROOT, WRITTEN
+from examples.code_blocks import ROOT, WRITTEN, prose_of
 
-CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 NAVIGATION = (ROOT / "zensical.toml").read_text(encoding="utf-8")
 
 
 def links(page: str) -> set[str]:
     """Return the files and folders of the project that a page links to."""
-    text = CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    return {normpath(Path(page).parent / target) for target in LINK.findall(text)}
+    return {normpath(Path(page).parent / target) for target in LINK.findall(prose_of(page))}
 
 
 def test_every_page_is_in_the_navigation_or_linked() -> None:
