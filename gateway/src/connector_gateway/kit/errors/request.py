@@ -21,7 +21,7 @@ class PayloadTooLarge(CallerError, status=413):
     """The body is larger than the limit."""
 
     location = BODY
-    remedy = "Send a smaller body, for example with fewer items per call."
+    remedy = "Send a smaller request, for example with fewer items per call."
 
 
 class MalformedRequest(CallerError, status=400):
