@@ -106,5 +106,5 @@ async def store_of(server: Server, clock: ManualClock, *, by_hand: bool = True) 
     script = COUNTING.replace(TRUE_TIME, HAND_SET) if by_hand else COUNTING
     store = ValkeyCounters(server.url, clock, seconds=20, script=script, connectors=["notes"])
     async with store:
-        await store.begin(f"test-{next(INSTALLATIONS)}", fresh=True)
+        await store.begin(f"test-{next(INSTALLATIONS)}", is_new=True)
         yield store

@@ -296,7 +296,7 @@ class App:
             yield
             return
         installation_id, new = await get_or_create_installation(self.database)
-        async with self._shared.open(installation_id, fresh=new):
+        async with self._shared.open(installation_id, is_new=new):
             yield
 
     def _new_hooks(self, verification: HookVerification) -> InboundHooks:

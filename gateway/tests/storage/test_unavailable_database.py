@@ -217,7 +217,7 @@ async def test_deferred_records_are_tried_immediately(database: Database) -> Non
     await database._flushing
 
     assert ["owed"] == await read_names(database)
-    assert {} == database._owed
+    assert {} == database._deferred
 
 
 async def test_deferred_records_are_written_at_shutdown(database_url: str) -> None:
@@ -235,7 +235,7 @@ async def test_a_record_that_cannot_be_written_is_dropped(database: Database) ->
     database.write_deferred(lambda writing: writing.execute(INSERT, workspace("taken")))
     await database.flush()
 
-    assert {} == database._owed
+    assert {} == database._deferred
 
 
 async def test_the_number_of_deferred_records_is_limited(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,13 +52,13 @@ async def with_fallback(
     processes: int = 1,
     clock: Clock | None = None,
     installation: str = "one",
-    fresh: bool = True,
+    is_new: bool = True,
     seconds: float = 10,
 ) -> AsyncIterator[FallbackCounters]:
     clock = clock or MonotonicClock()
     store = ValkeyCounters(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
     shared = FallbackCounters(store, LocalCounters(clock), clock, lambda: processes)
-    async with shared.open(installation, fresh=fresh):
+    async with shared.open(installation, is_new=is_new):
         yield shared
 
 
@@ -182,7 +182,7 @@ async def test_scripts_missing_in_the_store_are_loaded_again(own: Server) -> Non
 async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
     async with with_fallback(own) as shared:
         await read_remaining(shared)
-    async with with_fallback(own, fresh=False) as shared:
+    async with with_fallback(own, is_new=False) as shared:
         assert (10, 8, False) == await read_remaining(shared)
 
 
@@ -204,7 +204,7 @@ async def test_processes_with_different_clocks_share_one_budget(own: Server) -> 
 
 
 async def test_a_reservation_continues_locally_if_its_store_fails(own: Server) -> None:
-    async with with_fallback(own) as shared, with_fallback(own, fresh=False) as other:
+    async with with_fallback(own) as shared, with_fallback(own, is_new=False) as other:
         await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         reservation = await shared.reserve([NOTES], 100)
         own.stop()
@@ -371,7 +371,7 @@ async def test_every_key_in_the_store_expires(own: Server) -> None:
 
 @requirement("common-201")
 async def test_one_process_at_a_time_locks_an_object(own: Server) -> None:
-    async with with_fallback(own) as one, with_fallback(own, fresh=False) as other:
+    async with with_fallback(own) as one, with_fallback(own, is_new=False) as other:
         async with one.lock("page"):
             with pytest.raises(UpstreamConflict):
                 await other.lock("page").__aenter__()

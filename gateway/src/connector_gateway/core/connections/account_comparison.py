@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from connector_gateway.kit.oauth import Account
+
 
 class AccountIdentity(NamedTuple):
     """The account of a connection's credentials, and the number of times the credentials were replaced."""
@@ -16,3 +18,8 @@ class AccountIdentity(NamedTuple):
         if self.account_id is not None and other.account_id is not None:
             return self.account_id == other.account_id
         return self.era == other.era
+
+
+def may_be_same_account(known: str | None, account: Account | None) -> bool:
+    """Return True if *account* may be the *known* one. Unknown identifiers match anything."""
+    return account is None or known in {None, account.account_id}

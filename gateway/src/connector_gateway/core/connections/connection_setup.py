@@ -11,10 +11,10 @@ from sqlalchemy import Select, not_, select
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import check_workspace
 from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.connections.account_comparison import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection, check_connected
-from connector_gateway.core.connections.public_view import may_be_same_account
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient, not_configured_error
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount

@@ -13,13 +13,12 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.connections.account_comparison import AccountIdentity, may_be_same_account
 from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
 from connector_gateway.core.connections.public_view import (
     EMPTY_COLUMNS,
     account_columns,
-    may_be_same_account,
     to_public,
 )
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher

@@ -66,8 +66,8 @@ class UpstreamConfig:
     @property
     def has_hooks(self) -> bool:
         """Whether the vendor's webhooks contain the changes themselves."""
-        observing = self.connector.event_source
-        return bool(self.hook_secrets and observing and observing.read)
+        source = self.connector.event_source
+        return bool(self.hook_secrets and source and source.read)
 
 
 def with_events(sites: Mapping[str, UpstreamConfig]) -> dict[str, UpstreamConfig]:

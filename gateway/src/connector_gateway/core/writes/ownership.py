@@ -118,12 +118,14 @@ class ObjectOwnership:
         *row_ids* are the rows of this write, which must all have the same content.
         """
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
-        same = _in_scope(_owned, mine.c)
+        same_scope = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in(row_ids)
-        taken_query = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
+        taken_query = (
+            select(_owned.upstream_id).join(mine, same_scope).where(_owned.upstream_id.in_(object_ids), others)
+        )
         twins = (
             select(tables.processes.c.process_id.label("alive"), tables.runs.c.workspace_id)
-            .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
+            .join(mine, and_(same_scope, _owned.fingerprint == mine.c.fingerprint))
             .outerjoin(tables.processes, tables.processes.c.process_id == _owned.process_id)
             .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
             .where(_owned.upstream_id.is_(None), others)
@@ -170,9 +172,9 @@ class ObjectOwnership:
         """Assign objects to rows, either all or none. Returns whether all were free."""
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
-        same = _in_scope(_owned, mine.c)
+        same_scope = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in([row_id for row_id, _ in rows])
-        taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others).limit(1)
+        taken = select(_owned.row_id).join(mine, same_scope).where(_owned.upstream_id.in_(object_ids), others).limit(1)
 
         def own(writing: Writing) -> bool:
             if writing.execute(taken).first():

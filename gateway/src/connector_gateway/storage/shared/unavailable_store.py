@@ -201,19 +201,19 @@ class FallbackCounters:
         self.recount = CountRecovery(store, local, clock)
 
     @asynccontextmanager
-    async def open(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
+    async def open(self, installation_id: str, *, is_new: bool) -> AsyncIterator[None]:
         """Connect to the store inside the context, as far as it is available."""
         async with self.store:
-            await self._begin(installation_id, fresh=fresh)
+            await self._begin(installation_id, is_new=is_new)
             probing = asyncio.create_task(self._probe_loop(), name="probing the shared store")
             try:
                 yield
             finally:
                 await cancel_and_wait(probing)
 
-    async def _begin(self, installation_id: str, *, fresh: bool) -> None:
+    async def _begin(self, installation_id: str, *, is_new: bool) -> None:
         try:
-            await self.store.begin(installation_id, fresh=fresh)
+            await self.store.begin(installation_id, is_new=is_new)
             await self.store.check()
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)

@@ -113,7 +113,7 @@ class Database:
         ]
         self._transactions = Transactions(self._engine)
         self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
-        self._owed: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
+        self._deferred: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
         """The deferred works, in order of arrival."""
 
         self._flushing: asyncio.Task[None] | None = None
@@ -130,8 +130,8 @@ class Database:
 
     async def __aexit__(self, *_: object) -> None:
         await self.flush()
-        if self._owed:
-            log.error("deferred records lost at shutdown", count=len(self._owed))
+        if self._deferred:
+            log.error("deferred records lost at shutdown", count=len(self._deferred))
         ended = await self._commits.close()
         if self._checkpoints is not None:
             await self._checkpoints.__aexit__()
@@ -252,16 +252,16 @@ class Database:
         self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None
     ) -> None:
         """Commit *work* once the database is available again, then call *then*. *work* must be idempotent."""
-        if len(self._owed) >= MAX_DEFERRED:
+        if len(self._deferred) >= MAX_DEFERRED:
             log.error("record lost: too many deferred records")
             return
-        self._owed[work] = (then, about)
+        self._deferred[work] = (then, about)
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self.flush(), name="deferred records")
 
     async def flush(self) -> None:
         """Commit the deferred works. Those that fail because the database is unavailable are retained."""
-        while deferred := list(islice(self._owed.items(), FLUSH_STEP)):
+        while deferred := list(islice(self._deferred.items(), FLUSH_STEP)):
             # Submitted together, they share commits. Otherwise each would wait for the previous one.
             writing = [self.write(work, about) for work, (_, about) in deferred]
             outcomes = await asyncio.gather(*writing, return_exceptions=True)
@@ -270,7 +270,7 @@ class Database:
                     return
                 if isinstance(outcome, Exception):
                     log.error("deferred record not written", exc_info=outcome)
-                if self._owed.pop(work, None) is not None:
+                if self._deferred.pop(work, None) is not None:
                     then()
 
     @property
@@ -280,7 +280,7 @@ class Database:
             "read": self._readers.waiting,
             "history": self._history_readers.waiting,
             "write": self._commits.waiting,
-            "owed": len(self._owed),
+            "owed": len(self._deferred),
         }
 
     @property

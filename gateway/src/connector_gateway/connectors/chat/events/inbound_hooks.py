@@ -31,7 +31,7 @@ def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
 def read_delivery(delivery: HookRequest) -> HookResult:
     """Return the addressees and the content of a delivery."""
     try:
-        return _receipt(decode_json(delivery.body, wire.Envelope), delivery.received_at)
+        return _hook_result(decode_json(delivery.body, wire.Envelope), delivery.received_at)
     except UnexpectedShape as error:
         if not error.is_json or not error.json_path:
             raise InvalidJson("The body is not a JSON object.") from error
@@ -81,8 +81,8 @@ class _Audience:
     users: Collection[str]
     teams: Collection[str]
 
-    def receipt(self, **about: Any) -> HookResult:
-        """Return a receipt for the authorised identities only."""
+    def hook_result(self, **about: Any) -> HookResult:
+        """Return a result for the authorised identities only."""
         return HookResult(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
@@ -117,41 +117,41 @@ def _accounts(authorization: wire.Authorization) -> Iterator[str]:
         yield mapping.events.account(authorization.enterprise_id, authorization.user_id)
 
 
-def _receipt(envelope: wire.Envelope, received_at: float) -> HookResult:
+def _hook_result(envelope: wire.Envelope, received_at: float) -> HookResult:
     match envelope.type:
         case "url_verification":
             return HookResult(reply={"challenge": envelope.challenge})
         case "event_callback" if envelope.event is not None:
-            return _event_receipt(envelope.event, envelope, received_at)
+            return _event_result(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
             # The vendor's clock may be ahead of ours, and a poll must not wait for a distant minute.
-            return _rate_limit_receipt(min(envelope.minute_rate_limited, int(received_at)), _read_audience(envelope))
+            return _rate_limit_result(min(envelope.minute_rate_limited, int(received_at)), _read_audience(envelope))
     return HookResult()
 
 
-def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
+def _event_result(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
     """Return the content of an event by its type. A revoked authorisation starts a gap now."""
     audience = _read_audience(envelope)
     match convert(event, wire.EventType).type:
         case "message":
             since = received_at - REDELIVERY_SECONDS
-            return audience.receipt(places=audience.teams, event=event, happened_at=since)
+            return audience.hook_result(places=audience.teams, event=event, happened_at=since)
         case "app_uninstalled":
             teams = [envelope.team_id] if envelope.team_id else []
-            return audience.receipt(places=teams, revoked=True, missed_since=received_at)
+            return audience.hook_result(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
-            return _revocation_receipt(
+            return _revocation_result(
                 convert(event, wire.TokensRevokedEvent).tokens or wire.RevokedTokens(), envelope, received_at
             )
         case "member_joined_channel" if convert(event, wire.MemberJoinedEvent).user in audience.users:
-            return audience.receipt(wakes=[CHANNELS])
+            return audience.hook_result(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another channel or none.
         case "channel_rename" | "group_rename":
-            return audience.receipt(places=audience.teams, wakes=[CHANNELS])
-    return audience.receipt()
+            return audience.hook_result(places=audience.teams, wakes=[CHANNELS])
+    return audience.hook_result()
 
 
-def _revocation_receipt(tokens: wire.RevokedTokens, envelope: wire.Envelope, received_at: float) -> HookResult:
+def _revocation_result(tokens: wire.RevokedTokens, envelope: wire.Envelope, received_at: float) -> HookResult:
     """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()
@@ -166,10 +166,10 @@ def _revocation_receipt(tokens: wire.RevokedTokens, envelope: wire.Envelope, rec
     )
 
 
-def _rate_limit_receipt(minute: int, audience: _Audience) -> HookResult:
-    """Return the receipt for omitted deliveries. They are never repeated, so the history has to be read."""
+def _rate_limit_result(minute: int, audience: _Audience) -> HookResult:
+    """Return the result for omitted deliveries. They are never repeated, so the history has to be read."""
     wakes = [f"{LIMITED}{minute}"]
-    return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - REDELIVERY_SECONDS)
+    return audience.hook_result(places=audience.teams, wakes=wakes, missed_since=minute - REDELIVERY_SECONDS)
 
 
 REDELIVERY_SECONDS = 300.0

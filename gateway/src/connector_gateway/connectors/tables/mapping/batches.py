@@ -160,9 +160,9 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _vendor_detail(error: errors.GatewayError, what: str) -> str | None:
+def _vendor_detail(error: errors.GatewayError, key: str) -> str | None:
     """Return the reason that the vendor gave, if any."""
-    return next((detail[what] for detail in error.details if what in detail), None)
+    return next((detail[key] for detail in error.details if key in detail), None)
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
