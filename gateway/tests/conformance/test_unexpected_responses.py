@@ -113,7 +113,10 @@ numbers = count(1)
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, tmp_path_factory.mktemp("unexpected")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("started")) as started,
+    ):
         yield started
 
 
