@@ -26,9 +26,6 @@ STORED = frozenset(
 
 OLD = frozenset(
     (
-        "_is_always_shown",
-        "_is_shown_once",
-        "count_fitting",
         "given",
         "refused",
         "siblings",

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_tables import block_lines, cell, count_visible_columns, rows_lines
+from connector_gateway.cli.terminal_tables import count_visible_columns, format_block, format_cell, format_rows
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import type_in_terminal
 
@@ -63,7 +63,7 @@ def test_a_single_object_is_printed_without_line_breaks(environment: dict[str, s
     ("width", "dropped"), [(200, []), (61, []), (60, ["state"]), (54, ["state"]), (53, ["title", "state"])]
 )
 def test_texts_and_columns_are_shortened_before_identifiers(width: int, dropped: list[str]) -> None:
-    lines, left_out = rows_lines([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
+    lines, left_out = format_rows([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
 
     assert dropped == left_out
     assert [] == [line for line in lines if len(line) > width]
@@ -77,7 +77,7 @@ def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
         "created_at": None,
     }
 
-    lines, dropped = rows_lines(
+    lines, dropped = format_rows(
         [record, {"record_id": "rec2", "fields": {}}], ["record_id", "fields", "created_at"], 40
     )
 
@@ -101,7 +101,7 @@ def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
 
 
 def test_a_single_object_is_printed_in_full() -> None:
-    assert ["key   " + "k" * 53, "name  Ours"] == list(block_lines({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
+    assert ["key   " + "k" * 53, "name  Ours"] == list(format_block({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
@@ -139,7 +139,7 @@ def test_json_with_escapes_has_the_same_value() -> None:
     [(None, ""), (True, "true"), (1.5, "1.5"), (["a", {"b": None}], '["a",{"b":null}]'), ("", "")],
 )
 def test_a_cell_is_one_line_of_text(value: object, expected: str) -> None:
-    assert expected == cell(value)
+    assert expected == format_cell(value)
 
 
 def test_piped_output_has_all_columns_in_full(environment: dict[str, str], workspace_id: str) -> None:

@@ -12,8 +12,8 @@ from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 
 OPERATIONS = [(connector.name, operation) for connector in CONNECTORS.values() for operation in connector.operations]
-CALLED = {"answers with the envelope", "hides foreign connections"}
-WRITTEN = {"supports dry run", "writes once with a key"}
+CALLED = {"returns envelope", "rejects unknown connection"}
+WRITTEN = {"supports dry run", "writes once per key"}
 
 
 def test_every_operation_succeeds_and_every_write_is_done_once(tmp_path: Path) -> None:

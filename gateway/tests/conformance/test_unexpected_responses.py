@@ -113,13 +113,16 @@ numbers = count(1)
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, tmp_path_factory.mktemp("odd")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("started")) as started,
+    ):
         yield started
 
 
 @requirement("common-44", "common-51")
 @pytest.mark.parametrize(
-    "odd", ODD, ids=[f"{unexpected.call}: {unexpected.request}, {unexpected.place}" for unexpected in ODD]
+    "unexpected", ODD, ids=[f"{unexpected.call}: {unexpected.request}, {unexpected.place}" for unexpected in ODD]
 )
 def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(
     started: AllConnectors, unexpected: UnexpectedResponse

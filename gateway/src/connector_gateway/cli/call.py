@@ -15,7 +15,7 @@ from connector_gateway.cli.connection_lookup import choose_connection
 from connector_gateway.cli.dev.sample_requests import call_path
 from connector_gateway.cli.gateway_client import Response, send
 from connector_gateway.cli.gateway_target import GatewayTarget, data_folder, resolve_target
-from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
+from connector_gateway.cli.options import FieldOption, Json, to_param_type, without_code_markup
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
 from connector_gateway.connectors import CONNECTORS
@@ -57,7 +57,10 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     names = {f"p_{name}": name for name in operation.parameters}
     parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
     command = Command(
-        operation.name.replace("_", "-"), params=[*parameters], callback=run, help=paragraphs(operation.description)
+        operation.name.replace("_", "-"),
+        params=[*parameters],
+        callback=run,
+        help=without_code_markup(operation.description),
     )
     if operation.scope == "write" and IDEMPOTENCY_FIELD not in operation.parameters:
         names[KEY_OPTION] = HEADER
@@ -123,7 +126,7 @@ class Items(Json):
 
 def _type(field: Field) -> click.ParamType[Any]:
     by_kind: dict[str, click.ParamType[Any]] = {"boolean": click.BOOL, "list": Items(), "object": Json()}
-    return by_kind.get(field.kind) or bounded(field)
+    return by_kind.get(field.kind) or to_param_type(field)
 
 
 async def _send(

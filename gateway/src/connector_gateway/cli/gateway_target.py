@@ -16,7 +16,7 @@ from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, star
 data_folder = click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Data folder of a dev installation, instead of the one in the environment or .env. Default: .data.",
+    help="Data folder of a dev installation. Default: the settings of the environment and .env, or else .data.",
 )
 
 

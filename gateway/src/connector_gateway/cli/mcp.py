@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from connector_gateway.cli.gateway_target import data_folder, resolve_target
 from connector_gateway.mcp.bridge import bridge
-from connector_gateway.mcp.gateway_connection import innermost
+from connector_gateway.mcp.gateway_connection import find_root_error
 
 
 @click.command()
@@ -26,5 +26,5 @@ def mcp(data: Path | None) -> None:
     try:
         asyncio.run(bridge(target.base_url, target.key))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
-        why = str(innermost(error)) or type(innermost(error)).__name__
+        why = str(find_root_error(error)) or type(find_root_error(error)).__name__
         raise click.ClickException(f"Cannot connect to the gateway at {target.base_url}: {why.rstrip('.')}.") from error

@@ -28,7 +28,7 @@ class FieldOption(click.Option):
     """An option for a declared field, whose help includes the default of the service and the limits."""
 
     def __init__(self, field: Field, names: Sequence[str], remark: str = "", **attributes: Any) -> None:
-        parts = (plain(field.description), remark or (REPEATABLE if attributes.get("multiple") else ""))
+        parts = (to_single_line(field.description), remark or (REPEATABLE if attributes.get("multiple") else ""))
         super().__init__(names, help=" ".join(part for part in parts if part), **attributes)
         self._field = field
 
@@ -76,7 +76,7 @@ class Json(click.ParamType[Any]):
             self.fail(f"{value!r} is not JSON: {error}.", param, ctx)
 
 
-def bounded(field: Field) -> click.ParamType[Any]:
+def to_param_type(field: Field) -> click.ParamType[Any]:
     """Return the type of an integer, a choice or a text."""
     if field.kind == "integer":
         bounds = field.minimum, field.maximum
@@ -84,11 +84,11 @@ def bounded(field: Field) -> click.ParamType[Any]:
     return click.Choice(list(field.choices)) if field.choices else click.STRING
 
 
-def plain(text: str) -> str:
+def to_single_line(text: str) -> str:
     """Return a description on one line, without code markup."""
     return " ".join(text.replace("``", "").split())
 
 
-def paragraphs(text: str) -> str:
+def without_code_markup(text: str) -> str:
     """Return a description with its paragraphs, without code markup."""
     return text.replace("``", "")

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from connector_gateway.cli.terminal_tables import (
     Row,
-    block_lines,
-    cell,
     column_names,
+    format_block,
+    format_cell,
+    format_inline,
+    format_rows,
     format_timestamps,
-    inline,
-    rows_lines,
 )
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from connector_gateway.core.error_details import LOCATION_FIELDS
@@ -50,10 +50,10 @@ def show_json(text: str) -> None:
 
 def print_to_stderr(name: str, value: str) -> None:
     """Print a named value on standard error, so that a pipe gets only data."""
-    say(f"{name}: {value}")
+    print_sentence(f"{name}: {value}")
 
 
-def say(sentence: str) -> None:
+def print_sentence(sentence: str) -> None:
     """Print a sentence for people, on standard error."""
     click.echo(escape_control_chars(sentence), err=True)
 
@@ -107,23 +107,23 @@ def _format_detail(detail: Mapping[str, Any]) -> str:
 
 def _format_field(name: str, value: Any) -> str:
     if name != "allowed":
-        return cell(value)
+        return format_cell(value)
     more = len(value) - MAX_ALLOWED
-    return inline(value[:MAX_ALLOWED]) + (f", and {more} more" if more > 0 else "")
+    return format_inline(value[:MAX_ALLOWED]) + (f", and {more} more" if more > 0 else "")
 
 
 def _print_object(data: Row) -> None:
     if is_terminal():
-        click.echo("\n".join(block_lines(data, console.width, whole=True)))
+        click.echo("\n".join(format_block(data, console.width, whole=True)))
     else:
-        click.echo("\n".join(f"{escape_control_chars(name)}\t{cell(value)}" for name, value in data.items()))
+        click.echo("\n".join(f"{escape_control_chars(name)}\t{format_cell(value)}" for name, value in data.items()))
 
 
 def _print_rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     names = columns or column_names(rows)
     # A pipe gets every column, since programs have no width limit.
     if not is_terminal():
-        lines = [map(escape_control_chars, names), *([cell(row.get(name)) for name in names] for row in rows)]
+        lines = [map(escape_control_chars, names), *([format_cell(row.get(name)) for name in names] for row in rows)]
         click.echo("\n".join(map("\t".join, lines)))
     elif rows:
         _print_table(rows, names)
@@ -132,7 +132,7 @@ def _print_rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
 
 
 def _print_table(rows: Sequence[Row], names: Sequence[str]) -> None:
-    lines, dropped = rows_lines(rows, names, console.width)
+    lines, dropped = format_rows(rows, names, console.width)
     click.echo("\n".join(lines))
     if dropped:
         print_to_stderr("hidden columns", ", ".join(dropped) + " (use a wider terminal, a pipe or --json to see all)")

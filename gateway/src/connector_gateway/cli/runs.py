@@ -16,7 +16,7 @@ from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
 from connector_gateway.cli.manage.local_routes import run_route
 from connector_gateway.cli.output import as_json, console, is_terminal, show, show_json, to_json_text
-from connector_gateway.cli.terminal_tables import cell, count_visible_columns
+from connector_gateway.cli.terminal_tables import count_visible_columns, format_cell
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.run_explanations import explain_run
@@ -45,10 +45,10 @@ def print_summaries(_: ManagementRoute, page: Page[RunRecord]) -> None:
 def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
     """Print a run as a timeline: checks, waits, every request to the vendor, and the outcome."""
     run = to_plain_data(record)
-    through = f"  through {cell(run['connection_id'])}" if run["connection_id"] else ""
+    through = f"  through {format_cell(run['connection_id'])}" if run["connection_id"] else ""
     caller = f"key {run['key_id']}" if run["key_id"] else "without a key"
     click.echo(f"{run['run_id']}  {run['connector']} {run['operation']}{through}")
-    click.echo(f"{run['surface']}, {caller}, {cell(run['started_at'])}\n")
+    click.echo(f"{run['surface']}, {caller}, {format_cell(run['started_at'])}\n")
     for at, took, what in timeline(run):
         click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {escape_control_chars(what)}")
     outcome = explain_run(run, CONNECTORS.get(run["connector"]))
@@ -99,7 +99,7 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
         show_json(to_json_text(run, indent=None))
         return
     summary = _summary(run)
-    cells = [cell(summary[name]) for name in SUMMARY]
+    cells = [format_cell(summary[name]) for name in SUMMARY]
     if is_terminal():
         cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][
             : count_visible_columns(WIDTHS, console.width)

@@ -35,7 +35,7 @@ def format_timestamps(data: Any) -> Any:
     return [format_timestamps(item) for item in data] if isinstance(data, list | tuple) else data
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Return *value* as one line of text, with objects and lists as JSON."""
     if value is None:
         return ""
@@ -43,11 +43,11 @@ def cell(value: Any) -> str:
     return escape_control_chars(text if isinstance(text, str) else ENCODER.encode(text).decode())
 
 
-def inline(value: Any) -> str:
+def format_inline(value: Any) -> str:
     """Return *value* as one line for people: lists with commas."""
     if isinstance(value, list | tuple) and not is_nested(value):
-        return ", ".join(map(cell, value))
-    return "" if value == {} else cell(value)
+        return ", ".join(map(format_cell, value))
+    return "" if value == {} else format_cell(value)
 
 
 def is_nested(value: Any) -> bool:
@@ -67,17 +67,17 @@ def count_visible_columns(widths: Sequence[int], width: int) -> int:
     return len(widths)
 
 
-def rows_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
+def format_rows(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
     """Return the lines of *rows*, nested ones as blocks, and the columns that do not fit."""
     if not any(is_nested(row.get(name)) for row in rows for name in names):
-        return table_lines(rows, names, width)
-    blocks = [list(block_lines({name: row.get(name) for name in names}, width)) for row in rows]
+        return format_table(rows, names, width)
+    blocks = [list(format_block({name: row.get(name) for name in names}, width)) for row in rows]
     return [line for block in blocks for line in ("", *block)][1:], []
 
 
-def table_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
+def format_table(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
     """Return the lines of a table with the columns that fit into *width*, and the names of those that do not."""
-    lines = [list(names), *([inline(row.get(name)) for name in names] for row in rows)]
+    lines = [list(names), *([format_inline(row.get(name)) for name in names] for row in rows)]
     natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     # Truncated identifiers cannot be copied, and truncated timestamps cannot be compared.
     min_widths = [
@@ -109,7 +109,7 @@ def truncate(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip(" ") + "…"
 
 
-def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
+def format_block(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
     """Yield a line for each field of *data*. Values are truncated to *width* unless *whole*."""
     label_width = max(
         (cell_len(escape_control_chars(name)) for name, value in data.items() if not is_nested(value)), default=0
@@ -121,17 +121,17 @@ def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
             yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))
         else:
             available = max(MIN_WIDTH, width - label_width - len(GAP))
-            text = inline(value) if whole or name.endswith("_id") else truncate(inline(value), available)
+            text = format_inline(value) if whole or name.endswith("_id") else truncate(format_inline(value), available)
             yield f"{set_cell_size(label, label_width)}{GAP}{text}".rstrip(" ")
 
 
 def _nested_lines(value: Any, width: int) -> Iterable[str]:
     width = max(MIN_WIDTH, width)
     if isinstance(value, Mapping):
-        return block_lines(value, width)
+        return format_block(value, width)
     if all(isinstance(item, Mapping) for item in value):
-        return rows_lines(value, column_names(value), width)[0]
-    return [truncate(inline(item), width) for item in value]
+        return format_rows(value, column_names(value), width)[0]
+    return [truncate(format_inline(item), width) for item in value]
 
 
 def column_names(rows: Iterable[Row]) -> Sequence[str]:

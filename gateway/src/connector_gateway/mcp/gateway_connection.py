@@ -86,13 +86,13 @@ class GatewayConnection:
             await asyncio.Event().wait()
 
     def _unavailable_error(self, error: BaseException | None) -> MCPError:
-        why = f" ({str(innermost(error)).rstrip('.')})" if error else ""
+        why = f" ({str(find_root_error(error)).rstrip('.')})" if error else ""
         return MCPError(INTERNAL_ERROR, f"The gateway at {self._base_url} does not respond{why}.\n{WHEN_AWAY}")
 
 
-def innermost(error: BaseException) -> BaseException:
+def find_root_error(error: BaseException) -> BaseException:
     """Return the first leaf of an exception group, or *error* itself."""
-    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+    return find_root_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _cancel(task: asyncio.Task[None] | None) -> None:

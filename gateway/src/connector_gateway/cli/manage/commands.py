@@ -12,8 +12,8 @@ import click
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.gateway_target import data_folder
 from connector_gateway.cli.manage.credentials import read_credentials
-from connector_gateway.cli.options import FieldOption, Instant, Json, bounded, plain
-from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_to_stderr, say, show
+from connector_gateway.cli.options import FieldOption, Instant, Json, to_param_type, to_single_line
+from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_sentence, print_to_stderr, show
 from connector_gateway.cli.serve.gc_control import gc_disabled
 from connector_gateway.cli.terminal_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
@@ -65,7 +65,7 @@ class RouteCommand:
         def run(data: Path | None, *, as_json: bool, yes: bool = False, **options: Any) -> None:
             self._run(data, options, json=as_json, yes=yes)
 
-        text = plain(self.declared.description or self.route.summary)
+        text = to_single_line(self.declared.description or self.route.summary)
         command = Command(self.declared.name, params=[*self._parameters()], callback=run, help=text)
         return data_folder(as_json(confirmed(command) if self.route.confirmation else command))
 
@@ -166,7 +166,7 @@ def read_params(route: ManagementRoute, values: Mapping[str, Any], *, json: bool
 def build_argument(field: Field) -> click.Argument:
     """Return the positional argument for *field*."""
     choices = f"One of {', '.join(_connectors())}." if field.resource == "connectors" else None
-    text = plain(field.description) or choices
+    text = to_single_line(field.description) or choices
     return click.Argument([f"p_{field.name}"], metavar=field.name.upper(), type=_type(field), help=text)
 
 
@@ -196,7 +196,7 @@ def _type(field: Field) -> click.ParamType[Any]:
     if field.resource == "connectors":
         return click.Choice(list(_connectors()))
     by_kind: dict[str, click.ParamType[Any]] = {"instant": Instant(), "object": Json(), "list": click.STRING}
-    return by_kind.get(field.kind) or bounded(field)
+    return by_kind.get(field.kind) or to_param_type(field)
 
 
 # Output
@@ -224,9 +224,9 @@ def _print_outcome(route: ManagementRoute, result: Any) -> None:
     """Print that a change succeeded, and which secret has to be copied now."""
     names = [name for name in route.secrets if route.method == "POST" and getattr(result, name)]
     if names:
-        say(f"Copy {names[0]} now. It will not be shown again.")
+        print_sentence(f"Copy {names[0]} now. It will not be shown again.")
     if route.done:
-        say(route.done)
+        print_sentence(route.done)
 
 
 # Imported when a command needs them, since that takes most of a second

@@ -1,4 +1,4 @@
-"""``make run`` with a missing or outdated Python."""
+"""``make`` with an unusable Python, and ``make clean``."""
 
 import shutil
 import subprocess
