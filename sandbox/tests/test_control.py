@@ -14,10 +14,10 @@ from workspace_sandbox.runner import run_sandbox
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
 def test_an_unknown_path_is_rejected_with_a_hint(sandbox: Sandbox, method: str, path: str) -> None:
-    answer = httpx.request(method, f"{sandbox.address}{path}")
+    response = httpx.request(method, f"{sandbox.address}{path}")
 
-    assert 404 == answer.status_code
-    assert answer.json()["error"].startswith(f"No control route is {method} {path}. This port controls the emulators")
+    assert 404 == response.status_code
+    assert response.json()["error"].startswith(f"No control route is {method} {path}. This port controls the emulators")
 
 
 def test_the_request_log_is_listed_and_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -134,9 +134,9 @@ def test_an_unknown_emulator_is_rejected_with_the_available_emulators(control: h
 @pytest.mark.parametrize("field", ["attachments", "labels"])
 @pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
 def test_a_user_action_with_an_invalid_list_is_rejected(field: str, value: object) -> None:
-    letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
+    action = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
     with run_sandbox("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
-        reply = control.post("/mail/act", json=letter)
+        reply = control.post("/mail/act", json=action)
 
     assert 422 == reply.status_code
     assert reply.json()["error"].startswith(f"ValueError: {field} must be a list of ")

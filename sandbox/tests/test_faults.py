@@ -81,7 +81,7 @@ def test_a_null_body_is_sent_as_null(sandbox: Sandbox, control: httpx.Client) ->
     assert "null" == me(sandbox).text
 
 
-def test_a_fault_starts_after_the_given_number_of_requests(sandbox: Sandbox, control: httpx.Client) -> None:
+def test_a_fault_starts_after_a_number_of_requests(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"fault": "status", "status": 502, "after": 2})
 
     assert [200, 200, 502, 200] == [me(sandbox).status_code for _ in range(4)]
@@ -151,9 +151,9 @@ def test_a_throttle_uses_the_vendors_error(
 def test_a_throttle_sets_retry_after_where_the_vendor_does(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
     control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
 
-    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
+    response = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
-    assert "7" == answer.headers["Retry-After"]
+    assert "7" == response.headers["Retry-After"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +193,7 @@ def test_a_fault_applies_before_or_after_the_write(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected_text"),
     [
         ("notes", '"code": "internal_server_error"'),
         ("boards", "Internal Server Error"),
@@ -208,12 +208,12 @@ def test_an_emulator_failure_is_logged_and_uses_the_vendors_error(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     name: str,
-    said: str,
+    expected_text: str,
 ) -> None:
     monkeypatch.setattr(sandbox.emulators[name], "check_request", None)
 
-    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
+    response = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
-    assert 500 == answer.status_code
-    assert said in answer.text
+    assert 500 == response.status_code
+    assert expected_text in response.text
     assert "TypeError" in caplog.text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from examples.code_blocks import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
-SANDBOX = ("sandbox/tests/guides/test_pages.py", {"python": 1, "js": 1})
+SANDBOX = ("sandbox/tests/guides/test_guide_pages.py", {"python": 1, "js": 1})
 CONNECTING = "tests/examples/test_connect_guides.py"
 
 RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
@@ -26,7 +26,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
     f"{GUIDE}/generated-clients.md": ("gateway/tests/clients/test_generated.py", {"python": 1, "typescript": 1}),
     f"{GUIDE}/operate/backup.md": ("tests/deploy/test_backup.py", {"sh": 5}),
-    "sandbox/README.md": ("sandbox/tests/guides/test_pages.py", {"sh": 2, "python": 1}),
+    "sandbox/README.md": ("sandbox/tests/guides/test_guide_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,
     f"{GUIDE}/sandbox/crm.md": SANDBOX,

@@ -51,12 +51,12 @@ def test_units_above_the_minute_quota_are_rejected(
     path = f"/messages/{mail.examples['message_id']}"
     served = [mail.get(path)["id"], mail.get(path)["id"]]
     error = mail.error("GET", path)
-    answer = mail.http.get(USER + path)
+    response = mail.http.get(USER + path)
 
     assert 2 == len(served)
     assert (status, reason) == error[:2]
     assert error[2].startswith(text)
-    assert "Retry-After" not in answer.headers
+    assert "Retry-After" not in response.headers
 
 
 def test_the_minute_slides_and_further_requests_extend_the_retry_time() -> None:

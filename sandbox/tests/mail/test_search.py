@@ -18,7 +18,7 @@ NOON = 1_795_176_000.0
 DAY = 86_400
 
 
-def letter(number: int, headers: dict[str, str], body: str) -> bytes:
+def rfc822_bytes(number: int, headers: dict[str, str], body: str) -> bytes:
     written = {"From": "a@b.test", "To": "me@own.test", "Message-ID": f"<m{number}@own.test>", **headers}
     return mime_writer.build_message(list(written.items()), mime_writer.text(body, encoding="7bit"))
 
@@ -28,25 +28,25 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
     "plan": (
         1,
         ["INBOX", "UNREAD", "Label_1", "CATEGORY_PERSONAL"],
-        letter(1, {"From": "Ann Lee <ann@acme.test>", "Subject": "Harbour plan"}, "The quick brown fox jumps."),
+        rfc822_bytes(1, {"From": "Ann Lee <ann@acme.test>", "Subject": "Harbour plan"}, "The quick brown fox jumps."),
     ),
     "child": (
         2,
         ["INBOX", "STARRED", "Label_2"],
-        letter(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
+        rfc822_bytes(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
     ),
     "sent": (
         3,
         ["SENT"],
-        letter(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß"),
+        rfc822_bytes(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß"),
     ),
-    "draft": (4, ["DRAFT"], letter(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
-    "spam": (5, ["SPAM"], letter(5, {"Subject": "Win"}, "fox")),
-    "trash": (6, ["TRASH"], letter(6, {"Subject": "Old"}, "fox")),
+    "draft": (4, ["DRAFT"], rfc822_bytes(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
+    "spam": (5, ["SPAM"], rfc822_bytes(5, {"Subject": "Win"}, "fox")),
+    "trash": (6, ["TRASH"], rfc822_bytes(6, {"Subject": "Old"}, "fox")),
     "news": (
         40,
         ["CATEGORY_PROMOTIONS", "IMPORTANT"],
-        letter(7, {"List-Id": "<all.news.test>", "Delivered-To": "me@own.test"}, "harbour week"),
+        rfc822_bytes(7, {"List-Id": "<all.news.test>", "Delivered-To": "me@own.test"}, "harbour week"),
     ),
     "files": (
         400,

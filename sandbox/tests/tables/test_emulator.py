@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tests.tables.client import PERSON, PNG, AirtableClient
+from sandbox.tests.tables.airtable_client import PERSON, PNG, AirtableClient
 from workspace_sandbox.tables.data.cell_validation import STRICT
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.mail import body_schema
+from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH, FULL
 from workspace_sandbox.mail.api.attachment_ids import Attachments
 from workspace_sandbox.mail.api.message_json import Resources
-from workspace_sandbox.mail.body_schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
 from workspace_sandbox.mail.errors import invalid_value, unknown_parameter
+from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
 from workspace_sandbox.mail.throttle import RateLimiter
 
 METADATA = f"{AUTH}gmail.metadata"
@@ -116,7 +116,7 @@ def _parse_value(name: str, value: str, kind: Kind) -> str | int | bool:
     if isinstance(kind, tuple) and value.lower() not in {choice.lower() for choice in kind}:
         raise invalid_value(snake, "enum", f'"{value}"')
     # The reference spells formats in capitals in one place and in lower case in another.
-    return value.lower() if kind is body_schema.FORMATS else value
+    return value.lower() if kind is schema.FORMATS else value
 
 
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": True}

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Route, page
-from workspace_sandbox.mail import body_schema
+from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, GoogleOAuth
 from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
 from workspace_sandbox.mail.api.settings_routes import SETTINGS
-from workspace_sandbox.mail.body_schema import BOOL, STRING, UINT32, UINT64, Kind
 from workspace_sandbox.mail.request import ApiRoute, Operation, gmail_scopes
 from workspace_sandbox.mail.request import define_method as _method
+from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
 
 READ = gmail_scopes("modify", "readonly")
 READ_METADATA = gmail_scopes("metadata", "modify", "readonly")
@@ -31,26 +31,26 @@ LABELS = gmail_scopes("labels", "modify")
 PAGED: Mapping[str, Kind] = {"maxResults": UINT32, "pageToken": STRING}
 SEARCH: Mapping[str, Kind] = {**PAGED, "q": STRING, "includeSpamTrash": BOOL}
 FILTERED: Mapping[str, Kind] = {**SEARCH, "labelIds": [STRING]}
-READING: Mapping[str, Kind] = {"format": body_schema.FORMATS, "metadataHeaders": [STRING]}
+READING: Mapping[str, Kind] = {"format": schema.FORMATS, "metadataHeaders": [STRING]}
 THREAD_READING: Mapping[str, Kind] = {"format": ("full", "metadata", "minimal"), "metadataHeaders": [STRING]}
 HISTORY: Mapping[str, Kind] = {
     **PAGED,
     "startHistoryId": UINT64,
     "labelId": STRING,
-    "historyTypes": [body_schema.HISTORY_TYPES],
+    "historyTypes": [schema.HISTORY_TYPES],
 }
-INSERTION: Mapping[str, Kind] = {"deleted": BOOL, "internalDateSource": body_schema.DATE_SOURCES}
+INSERTION: Mapping[str, Kind] = {"deleted": BOOL, "internalDateSource": schema.DATE_SOURCES}
 IMPORT: Mapping[str, Kind] = {**INSERTION, "neverMarkSpam": BOOL, "processForCalendar": BOOL}
 
 
-_M, _T, _D, _L, _N = body_schema.MESSAGE, body_schema.THREAD, body_schema.DRAFT, body_schema.LABEL, body_schema.NOTHING
+_M, _T, _D, _L, _N = schema.MESSAGE, schema.THREAD, schema.DRAFT, schema.LABEL, schema.NOTHING
 METHODS: Sequence[ApiRoute] = (
-    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, body_schema.PROFILE),
+    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, schema.PROFILE),
     _method(
         "messages.list GET /messages ListMessages 5",
         messages.list_messages,
         READ_METADATA,
-        body_schema.MESSAGES,
+        schema.MESSAGES,
         params=FILTERED,
     ),
     _method(
@@ -80,14 +80,14 @@ METHODS: Sequence[ApiRoute] = (
         messages.batch_modify,
         MODIFY,
         _N,
-        body=body_schema.BATCH_MODIFICATION,
+        body=schema.BATCH_MODIFICATION,
     ),
     _method(
         "messages.batchDelete POST /messages/batchDelete BatchDeleteMessages 50",
         messages.batch_delete,
         DELETE,
         _N,
-        body=body_schema.BATCH_DELETION,
+        body=schema.BATCH_DELETION,
     ),
     _method("messages.get GET /messages/{id} GetMessage 20", messages.get_message, READ_METADATA, _M, params=READING),
     _method("messages.delete DELETE /messages/{id} DeleteMessage 10", messages.delete_message, DELETE, _N),
@@ -96,7 +96,7 @@ METHODS: Sequence[ApiRoute] = (
         messages.modify_message,
         MODIFY,
         _M,
-        body=body_schema.MODIFICATION,
+        body=schema.MODIFICATION,
     ),
     _method("messages.trash POST /messages/{id}/trash TrashMessage 20", messages.trash_message, MODIFY, _M, body=_N),
     _method(
@@ -106,13 +106,13 @@ METHODS: Sequence[ApiRoute] = (
         "messages.attachments.get GET /messages/{messageId}/attachments/{id} GetAttachment 20",
         messages.get_attachment,
         READ,
-        body_schema.PART_BODY,
+        schema.PART_BODY,
     ),
     _method(
         "threads.list GET /threads ListThreads 10",
         threads.list_threads,
         READ_METADATA,
-        body_schema.THREADS,
+        schema.THREADS,
         params=FILTERED,
     ),
     _method("threads.get GET /threads/{id} GetThread 40", threads.get_thread, READ_METADATA, _T, params=THREAD_READING),
@@ -121,12 +121,12 @@ METHODS: Sequence[ApiRoute] = (
         threads.modify_thread,
         MODIFY,
         _T,
-        body=body_schema.MODIFICATION,
+        body=schema.MODIFICATION,
     ),
     _method("threads.trash POST /threads/{id}/trash TrashThread 20", threads.trash_thread, MODIFY, _T, body=_N),
     _method("threads.untrash POST /threads/{id}/untrash UntrashThread 20", threads.untrash_thread, MODIFY, _T, body=_N),
     _method("threads.delete DELETE /threads/{id} DeleteThread 20", threads.delete_thread, DELETE, _N),
-    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, body_schema.DRAFTS, params=SEARCH),
+    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, schema.DRAFTS, params=SEARCH),
     _method("drafts.create POST /drafts CreateDraft 10", drafts.create_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.send POST /drafts/send SendDraft 100", drafts.send_draft, DRAFT, _M, body=_D, uploads=True),
     _method(
@@ -134,11 +134,11 @@ METHODS: Sequence[ApiRoute] = (
         drafts.get_draft,
         READ_DRAFT,
         _D,
-        params={"format": body_schema.FORMATS},
+        params={"format": schema.FORMATS},
     ),
     _method("drafts.update PUT /drafts/{id} UpdateDraft 15", drafts.update_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.delete DELETE /drafts/{id} DeleteDraft 10", drafts.delete_draft, DRAFT, _N),
-    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, body_schema.LABELS),
+    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, schema.LABELS),
     _method("labels.create POST /labels CreateLabel 5", labels.create_label, LABELS, _L, body=_L),
     _method("labels.get GET /labels/{id} GetLabel 1", labels.get_label, LIST_LABELS, _L),
     _method("labels.update PUT /labels/{id} UpdateLabel 5", labels.update_label, LABELS, _L, body=_L),
@@ -148,15 +148,15 @@ METHODS: Sequence[ApiRoute] = (
         "history.list GET /history ListHistory 2",
         history.list_history,
         READ_METADATA,
-        body_schema.HISTORY,
+        schema.HISTORY,
         params=HISTORY,
     ),
     _method(
         "watch POST /watch Watch 100",
         watches.watch,
         READ_METADATA,
-        body_schema.WATCHED,
-        body=body_schema.WATCHING,
+        schema.WATCHED,
+        body=schema.WATCHING,
         unsupported="the topic's existence and permissions are not checked",
     ),
     _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),

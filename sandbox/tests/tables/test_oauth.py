@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from sandbox.tests.tables.client import AirtableClient
+from sandbox.tests.tables.airtable_client import AirtableClient
 from workspace_sandbox.kit.oauth.server import pkce_challenge
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID
 

@@ -81,9 +81,9 @@ def test_tables_shares_only_the_picked_bases(app: Application, browser: Browser)
 @pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
 def test_tables_shows_the_form_again_without_a_picked_base(app: Application, browser: Browser) -> None:
     form = browser.form(app.address())
-    answer = browser.send(form, "allow", unticked=set(form.boxes))
+    response = browser.send(form, "allow", unticked=set(form.boxes))
 
-    assert (200, True) == (answer.status_code, "<form" in answer.text)
+    assert (200, True) == (response.status_code, "<form" in response.text)
 
 
 @pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")

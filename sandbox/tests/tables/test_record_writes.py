@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.tables.client import PERSON, AirtableClient
+from sandbox.tests.tables.airtable_client import PERSON, AirtableClient
 from workspace_sandbox.tables.data.cell_validation import STRICT
 
 

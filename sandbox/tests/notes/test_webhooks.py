@@ -146,9 +146,9 @@ def test_a_pending_subscription_receives_no_events(notes: Notes, inbox: Inbox) -
     token = inbox.next()["verification_token"]
     create_page(notes, Name="Unheard")
     notes.perform(action="verify_webhook", verification_token=token)
-    heard = create_page(notes, Name="Heard")
+    reported = create_page(notes, Name="Heard")
 
-    assert heard == inbox.next()["entity"]["id"]
+    assert reported == inbox.next()["entity"]["id"]
 
 
 def test_a_failed_handshake_is_not_retried(notes: Notes, clock: FrozenClock, inbox: Inbox) -> None:
@@ -203,10 +203,10 @@ def test_a_new_subscription_receives_no_earlier_events(notes: Notes, clock: Froz
     subscribe(notes, inbox)
     create_page(notes, Name="Before")
     subscribe(notes, inbox)
-    heard = create_page(notes, Name="After")
+    reported = create_page(notes, Name="After")
     clock.wake()
 
-    assert heard == inbox.next()["entity"]["id"]
+    assert reported == inbox.next()["entity"]["id"]
 
 
 # Contents of events
@@ -218,8 +218,8 @@ def test_an_event_contains_author_type_entity_and_parent(notes: Notes, clock: Fr
     page_id = create_page(notes, Name="New lead")
     clock.wake()
     event = inbox.next()
-    me = notes.ask("GET", "/v1/users/me")
-    ada = notes.ask("GET", "/v1/users")["results"][0]
+    me = notes.request("GET", "/v1/users/me")
+    ada = notes.request("GET", "/v1/users")["results"][0]
     unshared = notes.http.get(f"/v1/databases/{notes.examples['unshared_database_id']}").json()
 
     assert re.fullmatch(UUID, event["id"])
@@ -263,7 +263,7 @@ def test_events_contain_no_values_or_titles(notes: Notes, subscriber: Inbox) -> 
 
 def test_api_changes_are_authored_by_the_bot(notes: Notes, subscriber: Inbox) -> None:
     notes.create({"Name": {"title": text("By the bot")}})
-    me = notes.ask("GET", "/v1/users/me")
+    me = notes.request("GET", "/v1/users/me")
 
     assert [{"id": me["id"], "type": "bot"}] == subscriber.next()["authors"]
 
@@ -271,16 +271,16 @@ def test_api_changes_are_authored_by_the_bot(notes: Notes, subscriber: Inbox) ->
 def append_blocks(notes: Notes) -> list[str]:
     """The ids of blocks that the connection has put on the page of the examples."""
     children = [{"paragraph": {"rich_text": text(content)}} for content in ("one", "two")]
-    response = notes.ask("PATCH", f"/v1/blocks/{notes.examples['page_id']}/children", {"children": children})
+    response = notes.request("PATCH", f"/v1/blocks/{notes.examples['page_id']}/children", {"children": children})
     return [block["id"] for block in response["results"]]
 
 
 def patch_page(notes: Notes, **body: Any) -> Any:
-    return notes.ask("PATCH", f"/v1/pages/{notes.examples['page_id']}", body)
+    return notes.request("PATCH", f"/v1/pages/{notes.examples['page_id']}", body)
 
 
 def wire_id(notes: Notes, name: str) -> str:
-    source = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")
+    source = notes.request("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")
     return str(source["properties"][name]["id"])
 
 
@@ -314,7 +314,7 @@ def test_appended_blocks_are_named(notes: Notes, subscriber: Inbox) -> None:
 def test_a_deleted_block_updates_its_page(notes: Notes, subscriber: Inbox) -> None:
     block_id = append_blocks(notes)[0]
     subscriber.next()
-    notes.ask("DELETE", f"/v1/blocks/{block_id}")
+    notes.request("DELETE", f"/v1/blocks/{block_id}")
     event = subscriber.next()
 
     assert (event["type"], event["entity"]["id"]) == ("page.content_updated", notes.examples["page_id"])
@@ -325,9 +325,9 @@ def test_a_deleted_block_updates_its_page(notes: Notes, subscriber: Inbox) -> No
     ("change", "types"),
     [
         (lambda notes: patch_page(notes, in_trash=True), ["page.deleted"]),
-        (lambda notes: notes.ask("DELETE", f"/v1/blocks/{notes.examples['page_id']}"), ["page.deleted"]),
+        (lambda notes: notes.request("DELETE", f"/v1/blocks/{notes.examples['page_id']}"), ["page.deleted"]),
         (lambda notes: notes.perform(action="trash_page", page_id=notes.examples["page_id"]), ["page.deleted"]),
-        (lambda notes: notes.ask("DELETE", f"/v1/blocks/{notes.examples['database_id']}"), ["database.deleted"]),
+        (lambda notes: notes.request("DELETE", f"/v1/blocks/{notes.examples['database_id']}"), ["database.deleted"]),
         (lambda notes: patch_page(notes, is_locked=True), ["page.locked"]),
         (lambda notes: patch_page(notes, icon={"emoji": "🛴"}), ["page.content_updated"]),
         (lambda notes: patch_page(notes, erase_content=True), ["page.content_updated"]),
@@ -382,14 +382,14 @@ def test_a_schema_event_names_the_changed_columns(
 
 
 def test_a_data_source_event_has_the_parent_of_its_database(notes: Notes, subscriber: Inbox) -> None:
-    (handbook,) = notes.ask("POST", "/v1/search", {"query": "handbook"})["results"]
-    children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
+    (handbook,) = notes.request("POST", "/v1/search", {"query": "handbook"})["results"]
+    children = notes.request("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
     database_id = next(child["id"] for child in children if child["type"] == "child_database")
     notes.perform(action="rename_property", database_id=database_id, property="Seats", name="Chairs")
     nested = subscriber.next()["data"]["parent"]
     notes.perform(action="rename_property", database_id=notes.examples["database_id"], property="Due", name="Until")
     top = subscriber.next()
-    me = notes.ask("GET", "/v1/users/me")
+    me = notes.request("GET", "/v1/users/me")
 
     assert {"id": handbook["id"], "type": "page"} == nested
     assert {"id": me["bot"]["workspace_id"], "type": "space"} == top["data"]["parent"]
@@ -402,9 +402,9 @@ def test_unshared_pages_emit_no_events(notes: Notes, subscriber: Inbox) -> None:
     notes.perform(
         action="create_page", database_id=notes.examples["unshared_database_id"], properties={"Name": "Secret"}
     )
-    heard = create_page(notes)
+    reported = create_page(notes)
 
-    assert heard == subscriber.next()["entity"]["id"]
+    assert reported == subscriber.next()["entity"]["id"]
 
 
 def authorise_bot(notes: Notes) -> str:
@@ -432,27 +432,27 @@ def test_a_public_connection_receives_no_events_before_consent(notes: Notes, inb
     subscribe(notes, inbox, connection="public")
     create_page(notes)
     authorise_bot(notes)
-    heard = create_page(notes)
+    reported = create_page(notes)
 
-    assert heard == inbox.next()["entity"]["id"]
+    assert reported == inbox.next()["entity"]["id"]
 
 
 def test_a_revoked_connection_receives_no_events(notes: Notes, subscriber: Inbox) -> None:
     notes.control.post("/_control/notes/revoke")
     create_page(notes)
     notes.control.post("/_control/notes/authorise")
-    heard = create_page(notes)
+    reported = create_page(notes)
 
-    assert heard == subscriber.next()["entity"]["id"]
+    assert reported == subscriber.next()["entity"]["id"]
 
 
 def test_without_a_url_no_events_are_sent(notes: Notes, subscriber: Inbox) -> None:
     notes.set_knobs(events_url="")
     create_page(notes)
     notes.set_knobs(events_url=subscriber.address)
-    heard = create_page(notes)
+    reported = create_page(notes)
 
-    assert heard == subscriber.next()["entity"]["id"]
+    assert reported == subscriber.next()["entity"]["id"]
     assert [] == [entry for entry in event_deliveries(notes) if entry["reason"]]
 
 
@@ -606,7 +606,7 @@ def test_comment_and_move_events_name_their_parent(notes: Notes, subscriber: Inb
     comment_id = notes.perform(action="comment", page_id=page, text="Hello").json()["comment_id"]
     comment = subscriber.next()
     row = notes.rows(notes.examples["data_source_id"])[-1]["id"]
-    notes.ask("POST", f"/v1/pages/{row}/move", {"parent": {"page_id": page}})
+    notes.request("POST", f"/v1/pages/{row}/move", {"parent": {"page_id": page}})
     moved = subscriber.next()
 
     assert ("comment.created", {"id": comment_id, "type": "comment"}) == (comment["type"], comment["entity"])

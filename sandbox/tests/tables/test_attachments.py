@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tests.tables.client import PNG, AirtableClient
+from sandbox.tests.tables.airtable_client import PNG, AirtableClient
 
 
 def test_attachment_url_is_fetched_after_a_delay(airtable: AirtableClient) -> None:

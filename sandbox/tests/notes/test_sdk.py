@@ -178,8 +178,8 @@ def test_errors_raise_the_sdk_error_codes(emulator: NotesEmulator, notion: Any, 
         notion.pages.update(page_id=examples["page_id"], archived=True)
     with pytest.raises(APIResponseError) as unknown:
         notion.request(path="nothing", method="GET")
-    with client(emulator, auth="ntn_wrong") as stranger, pytest.raises(APIResponseError) as unauthorised:
-        stranger.users.me()
+    with client(emulator, auth="ntn_wrong") as unauthorised_client, pytest.raises(APIResponseError) as unauthorised:
+        unauthorised_client.users.me()
 
     assert [
         APIErrorCode.ObjectNotFound,

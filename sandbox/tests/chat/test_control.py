@@ -6,7 +6,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
-from sandbox.tests.chat.client import GENERAL, ChatClient, authorization_code, consent
+from sandbox.tests.chat.slack_client import GENERAL, ChatClient, authorization_code, consent
 from workspace_sandbox.chat import ChatEmulator
 
 

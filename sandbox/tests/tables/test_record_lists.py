@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from sandbox.tests.tables.client import AirtableClient
+from sandbox.tests.tables.airtable_client import AirtableClient
 
 
 def test_tables_are_found_by_id_and_encoded_name(airtable: AirtableClient) -> None:

@@ -165,7 +165,7 @@ def test_sdk_uploads_and_downloads_a_file(client: WebClient, emulator: ChatEmula
     (message, *_) = client.conversations_history(channel=GENERAL, limit=1)["messages"]
     with httpx.Client() as http:
         token = {"Authorization": f"Bearer {client.token}"}
-        read, stranger = http.get(file["url_private"], headers=token), http.get(file["url_private"])
+        read, unauthorised = http.get(file["url_private"], headers=token), http.get(file["url_private"])
     client.files_delete(file=sent["id"])
     (stone,) = client.conversations_history(channel=GENERAL, limit=1)["messages"][0]["files"]
 
@@ -178,7 +178,7 @@ def test_sdk_uploads_and_downloads_a_file(client: WebClient, emulator: ChatEmula
         [one["id"] for one in message["files"]],
     )
     assert ([sent["id"]], 1) == ([one["id"] for one in listed["files"]], listed["paging"]["total"])
-    assert (b"1,2\n", 302, "tombstone") == (read.content, stranger.status_code, stone["mode"])
+    assert (b"1,2\n", 302, "tombstone") == (read.content, unauthorised.status_code, stone["mode"])
     with pytest.raises(SlackApiError, match="file_deleted"):
         client.files_info(file=sent["id"])
 

@@ -25,10 +25,10 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[BoardsEmulator]:
     with run_emulators(boards=BoardsEmulator) as sandbox:
-        played = sandbox.emulators["boards"]
-        assert isinstance(played, BoardsEmulator)
-        played.context.knobs["limits"] = False
-        yield played
+        emulator = sandbox.emulators["boards"]
+        assert isinstance(emulator, BoardsEmulator)
+        emulator.context.knobs["limits"] = False
+        yield emulator
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.crm.portal import OBJECTS, Api
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
+from sandbox.tests.chat.slack_client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
 from workspace_sandbox.chat.api.messages import escape
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, UNJOINED_PUBLIC, ChatClient
 from workspace_sandbox.chat.api.emoji import canonical_name
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tests.chat.client import GENERAL, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, ChatClient
 
 
 @pytest.mark.parametrize(
