@@ -1,35 +1,35 @@
-# One word per habit. Nothing is needed beforehand but python3, git and make.
+# The commands of this repository. They need python3, git and make, and install everything else into .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 SBOM ?= dist/sbom.json
 PACKAGES := gateway sandbox client
-LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+LOCK := $(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
   --python-version 3.11
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+INSTALL := $(BIN)/python tools/install.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean
 
-help:  ## What there is
+help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
-run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh" pass through
+run: .venv/run  ## Start gateway and sandbox, ready to call; ARGS="--port 9000 --fresh"
 	@$(BIN)/connector-gateway dev $(ARGS)
 
-together: .venv/test  ## What deploy/compose.yaml runs, without containers; ARGS="--port 9000"
+together: .venv/test  ## Start the services of deploy/compose.yaml without containers; ARGS="--port 9000"
 	@PYTHONPATH=tests $(BIN)/python -m deploy $(ARGS)
 
-# What is compiled is kept, also where PYTHONDONTWRITEBYTECODE is set: pytest rewrites the assertions of 350 modules,
-# which each worker would do for itself at every run, in 18 s of CPU in place of 6. The first time is with the installation.
-test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at the same time
+# pytest rewrites the assertions of hundreds of modules. Its bytecode is cached even if PYTHONDONTWRITEBYTECODE is set, or
+# each worker would rewrite them at every run.
+test: .venv/test  ## Run the whole suite; ARGS="-k notes", WORKERS=4
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),5) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-javascript: .venv/test  ## The vendors' libraries, a generated client, linters and MCP's own suite; fetches them from npm
+javascript: .venv/test  ## Test against JavaScript: vendors' SDKs, a generated client, linters, MCP's conformance suite; uses npm
 	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript sandbox/tests/guides gateway/tests/agents/protocol gateway/tests/clients
 
-check: fast test  ## Everything that must hold before a commit lands
+check: fast test  ## Run everything that must pass before a commit lands
 
-fast: .venv/docs  ## The fast half of check
+fast: .venv/docs  ## Run the checks without the suite: format, lint, types, import contracts, generated files, licences, docs
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -38,23 +38,23 @@ fast: .venv/docs  ## The fast half of check
 	@$(BIN)/pip-licenses --packages $$(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/\1/p' requirements/tracing.txt) > .venv/licences
 	@$(MAKE) --silent docs
 
-fix: .venv/test  ## Put right what can be put right by machine
+fix: .venv/test  ## Fix lint errors and format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-generate: .venv/test  ## Make the generated files again
+generate: .venv/test  ## Write the generated files again
 	@$(BIN)/python tools/generate.py
 
-examples: .venv/test  ## Record the calls that the reference shows
+examples: .venv/test  ## Record the example calls of the reference
 	@PYTHONPATH=tests $(BIN)/python -m harness.example_calls
 
-screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
+screenshots: .venv/test  ## Take the screenshots of the guides; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
-# Folders that links lead to are shown as lists of their pages, as code hosts show them.
-LISTED := decisions guide reference
+# A link to one of these folders leads to a list of its pages, as on a code host.
+LISTED := guide reference
 
-docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass, and nothing fetched from elsewhere
+docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnings and on anything fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
 	@find *.md client docs gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
 	  tar -c -T - | tar -x -C .site/pages
@@ -66,68 +66,68 @@ docs: .venv/docs  ## The documentation as a site in .site/html; no warning is le
 	@! grep -rEi '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|url\(.?(https?:)?//' \
 	  --include=*.html --include=*.css .site/html
 
-bench: .venv/test  ## Measure; ratios within one run
+bench: .venv/test  ## Run the benchmarks, which compare within one run
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCESSES=1|2
+simulate: .venv/test  ## Simulate histories of writes and failures; SEEDS=1000 START=1 PROCESSES=1|2
 	@PYTHONPATH=tests PYTHONHASHSEED=0 $(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
 	  $(if $(PROCESSES),--processes $(PROCESSES)) $(ARGS)
 
-chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications fail under load; ARGS="--only kill,freeze --seconds 60 --seed 3"
+chaos: .venv/test  ## Inject failures into gateways, stores and vendors under load; ARGS="--only kill,freeze --seconds 60 --seed 3"
 	@PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
+hostile: .venv/test  ## Attack a gateway and measure the effect on other callers; ARGS="half_bodies"
 	@PYTHONPATH=tests $(BIN)/python -m hostile $(ARGS)
 
-tenants: .venv/test  ## Deliver to customers, apps and teams drawn at random; nobody may see what is not theirs; ARGS="20000 0": histories, first seed
+tenants: .venv/test  ## Deliver events to random tenants and check that each sees only its own; ARGS="20000 0": histories, first seed
 	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
 
-shapes: .venv/test  ## Call every operation with requests of every shape for a minute; each finding is to be read
+shapes: .venv/test  ## Fuzz every operation for a minute, and list the findings
 	@PYTHONPATH=tests $(BIN)/python -m hostile.schemathesis_calls $(ARGS)
 
-lock: .venv/test  ## Lock the dependencies with hashes; needs uv
+lock: .venv/test  ## Lock the dependencies with hashes
+	@$(LOCK) --group install -o requirements/uv.txt
 	@$(LOCK) --group build gateway/pyproject.toml -o requirements/run.txt
 	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt gateway/pyproject.toml -o requirements/tracing.txt
 	@$(LOCK) --group build --group test gateway/pyproject.toml -o requirements/test.txt
 	@$(LOCK) --constraint requirements/test.txt --group docs -o requirements/docs.txt
 
-sbom: .venv/test  ## List what is installed in production, with hashes, in CycloneDX's JSON: SBOM=dist/sbom.json
+sbom: .venv/test  ## Write the software bill of materials as CycloneDX JSON; SBOM=dist/sbom.json
 	@mkdir -p $(dir $(SBOM))
 	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject gateway/pyproject.toml --output-reproducible \
 	  --output-format JSON --output-file $(SBOM) requirements/tracing.txt
 
-documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
+documents: .venv/test  ## Check the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 adds their JavaScript SDKs
 	@PYTHONPATH=tests PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sandbox.tests.documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
-clean:  ## Remove all that was made here, but what serve keeps: .env and gateway.db
+clean:  ## Remove everything that these commands have created, except .env and gateway.db
 	rm -rf .venv .data .site .cache dist $(PACKAGES:%=%/src/*.egg-info) .coverage* \
 	  .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Nothing is left of an environment that could not be made, so that a second try begins anew.
+# An incomplete environment is removed, so that the next attempt starts from scratch.
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is not: name one, as in make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The environment could not be made; the reason is above." >&2; exit 1; }
+	  { echo "Python 3.11 or newer is required, but $(PYTHON) is missing or older. Name another one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The virtual environment could not be created; the reason is above." >&2; exit 1; }
 
-# The program itself is compiled here, since where PYTHONDONTWRITEBYTECODE is set it would be at every start (decision 50).
-# The larger environment serves the smaller purpose too.
+# The program is compiled here, because with PYTHONDONTWRITEBYTECODE it would be compiled at every start.
+# The environment for tests contains everything that running needs.
 .venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
-	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
-	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@echo "Installing (only once) …"
+	@$(INSTALL) $(if $(wildcard .venv/test),test,run)
 	@$(BIN)/python -m compileall -q $(PACKAGES:%=%/src)
 	@touch $@
 
 .venv/test: requirements/test.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
-	@echo "Installing for tests, once …"
-	@$(PIP) --require-hashes -r requirements/test.txt
-	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@echo "Installing for tests (only once) …"
+	@$(INSTALL) test
 	@$(BIN)/python -m compileall -q $(PACKAGES) tests
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > .venv/collected
 	@touch $@ .venv/run
 
-# Beside what the tests need, in the same versions.
+# In addition to the packages for tests, in the same versions.
 .venv/docs: requirements/docs.txt | .venv/test
-	@echo "Installing for the site, once …"
-	@$(PIP) --require-hashes -r requirements/docs.txt
+	@echo "Installing for the site (only once) …"
+	@$(INSTALL) docs
 	@touch $@

@@ -1,4 +1,4 @@
-"""Fixtures that several folders share."""
+"""Fixtures shared by all products."""
 
 import gc
 import os
@@ -21,44 +21,44 @@ from harness.secret_leaks import LEAKS, listen
 from harness.valkey import Server, valkey_server
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
-"""Whatever the folder's own .env says is for whoever works there, not for tests."""
+"""A developer's own .env must not affect tests."""
 
 
-# The library's own five seconds are too few for an answer where the machine is busy with something else.
+# The library's default of five seconds is too short on a busy machine.
 DEFAULT_TIMEOUT_CONFIG.connect = DEFAULT_TIMEOUT_CONFIG.read = DEFAULT_TIMEOUT_CONFIG.write = 60
 
-# Nothing here speaks TLS, but each client of HTTP reads whatever certificates there are, which takes 20 ms.
+# No test here uses the system's certificates, but each HTTP client would load them, which takes 20 ms.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.devnull
 
-# Python 3.11 counts the depth of a syntax tree for all threads together. Where a gateway in one thread tells of an
-# error, and parses a line to mark the place in it, a test that parses sources in another would fail.
+# Python 3.11 counts the depth of syntax trees for all threads together. A traceback in a gateway's thread parses source
+# lines to mark the error, which would make a test that parses sources in another thread fail.
 traceback._extract_caret_anchors_from_line_segment = lambda segment: None  # type: ignore[attr-defined]
 
 ConsoleRenderer.get_active().exception_formatter = plain_traceback
-"""Beside Rich, which a tool of the tests brings along, a traceback with all its values takes seconds to draw."""
+"""Rich, which a test dependency installs, takes seconds to format a traceback with all its values."""
 
 
 PROJECT = Path(__file__).parent
 
 COLLECT_FROM = 10_000
-"""New objects from which on garbage is looked for among them; Python's 700 costs a third of the processor's time."""
+"""The number of new objects that triggers a garbage collection. The default, 700, costs a third of the CPU time."""
 
 NEVER = 1_000_000
-"""``harness.sandbox_server`` collects older objects when a sandbox ends, which is what leaves most garbage."""
+"""Older generations are collected by ``harness.sandbox_server`` when a sandbox ends, which leaves most garbage."""
 
 
 SEQUENTIAL = PROJECT / "tests" / "examples"
-"""Pages of the guides, whose lines go on from those before."""
+"""Tests of guide pages. Each continues where the one before it ended."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--reversed", action="store_true", help="the last test of each file first: none needs another one")
+    parser.addoption("--reversed", action="store_true", help="run the tests of each file in reverse order")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest files first; the order within a file stays, unless ``--reversed`` is given."""
+    """Run the slowest files first. The order within a file is unchanged, except with ``--reversed``."""
     if config.getoption("reversed"):
         sequential = [item for item in items if SEQUENTIAL in item.path.parents]
         items[:] = [*reversed([item for item in items if SEQUENTIAL not in item.path.parents]), *sequential]
@@ -79,17 +79,17 @@ def pytest_runtest_makereport() -> Iterator[None]:
         LEAKS.record(name, text)
     leaks = LEAKS.collect()
     if leaks and report.passed:
-        report.outcome, report.longrepr = "failed", f"Told: {'; '.join(leaks)}."
+        report.outcome, report.longrepr = "failed", f"Secrets leaked: {'; '.join(leaks)}."
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection() -> None:
-    """Look for no garbage while modules are imported and tests are made, which is half of the time that takes."""
+    """Disable garbage collection during collection, which would take half of its time."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported and collected out of garbage collection."""
+    """Exclude imported modules and collected tests from garbage collection."""
     gc.freeze()
     gc.set_threshold(COLLECT_FROM, NEVER)
     gc.enable()
@@ -109,20 +109,20 @@ def valkey_of_tests() -> Iterator[Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new database of each kind in turn."""
+    """The URL of a new database, once for each kind."""
     return sqlite_in(tmp_path) if request.param == "sqlite" else str(request.getfixturevalue("new_postgres"))
 
 
 @pytest.fixture
 def new_postgres(postgres_server: str) -> Iterator[str]:
-    """A new database of PostgreSQL."""
+    """The URL of a new PostgreSQL database."""
     with temporary_postgres(postgres_server) as address:
         yield address
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A database of each kind in turn, which the tests of a module share."""
+    """The URL of a database that the tests of a module share, once for each kind."""
     if request.param == "sqlite":
         return sqlite_in(tmp_path_factory.mktemp("common"))
     return str(request.getfixturevalue("common_postgres"))
@@ -130,7 +130,7 @@ def common_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest
 
 @pytest.fixture(scope="module")
 def common_postgres(postgres_server: str) -> Iterator[str]:
-    """A database of PostgreSQL that the tests of a module share."""
+    """The URL of a PostgreSQL database that the tests of a module share."""
     with temporary_postgres(postgres_server) as address:
         yield address
 

@@ -67,9 +67,7 @@ def formatted(source: str) -> str:
     sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", *stdin]
     layout = [*ruff, "format", "--quiet", *stdin]
     for command in (sort, layout):
-        source = subprocess.run(  # noqa: S603  # our own tool, and nothing from outside
-            command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT
-        ).stdout
+        source = subprocess.run(command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT).stdout
     return source
 
 
@@ -205,7 +203,7 @@ def main(arguments: list[str]) -> int:
     stale = [path for path, text in generated.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for path in stale:
-            print(f"{path} is not up to date; run 'make generate'.", file=sys.stderr)  # noqa: T201  # a tool that tells
+            print(f"{path} is not up to date; run 'make generate'.", file=sys.stderr)
         return 1 if stale else 0
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for path in stale:

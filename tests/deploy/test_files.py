@@ -1,4 +1,4 @@
-"""The deployment files: their contents, and the gateways of the compose file as processes."""
+"""The deployment files, and the gateways of the compose file started as processes."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
 from deploy.manifests import CONFIGURED, MANIFEST_SETTINGS, PODS, UNIT
-from deploy.processes import COMPOSE, Gateway, balancer, environment_of, gateways, nginx_program
+from deploy.processes import COMPOSE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
 from harness.gateway_server import free_port, settings_for
 from harness.load import under_load
 from harness.requirement import requirement
@@ -110,6 +110,18 @@ def test_the_manifests_name_existing_settings(tmp_path: Path) -> None:
 
     assert ("https://gateway.example.com", 8081) == (settings.base_url, settings.admin_port)
     assert settings.shareable
+
+
+@pytest.mark.parametrize("containerfile", ["deploy/Containerfile", "sandbox/Containerfile"])
+def test_the_build_context_has_every_copied_folder(containerfile: str) -> None:
+    project = DEPLOY.parent
+    copied = re.findall(r"^COPY ([^-\s]\S*) ", (project / containerfile).read_text(encoding="utf-8"), re.MULTILINE)
+    context = re.findall(r"^!(\S+)$", (project / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert copied
+    assert {*copied} <= {*context}
+    # A link that leads out of a copied folder would dangle in the image.
+    assert [] == [path for folder in copied for path in (project / folder).glob("*") if path.is_symlink()]
 
 
 def test_stop_timeouts_exceed_the_longest_call() -> None:

@@ -1,4 +1,4 @@
-"""The first word of a newcomer, ``make run``, where the Python at hand is of no use."""
+"""``make`` with an unusable Python, and ``make clean``."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ exit 1
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """As much of a clone as make looks at before it installs."""
+    """The part of a clone that make reads before it installs."""
     shutil.copy(MAKEFILE, tmp_path)
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "run.txt").touch()
@@ -47,15 +47,17 @@ def test_a_too_old_python_is_reported_before_any_change(clone: Path) -> None:
     ended = make(clone, "run", f"PYTHON={old}")
 
     assert 2 == ended.returncode
-    assert f"Python 3.11 or newer is needed, and {old} is not: name one, as in make run PYTHON=" in ended.stderr
+    assert (
+        f"Python 3.11 or newer is required, but {old} is missing or older. Name another one: make run" in ended.stderr
+    )
     assert not (clone / ".venv").exists()
 
 
 def test_a_missing_python_is_reported(clone: Path) -> None:
-    ended = make(clone, "run", "PYTHON=python-of-nobody")
+    ended = make(clone, "run", "PYTHON=python-9")
 
     assert 2 == ended.returncode
-    assert "Python 3.11 or newer is needed, and python-of-nobody is not" in ended.stderr
+    assert "Python 3.11 or newer is required, but python-9 is missing or older." in ended.stderr
 
 
 def test_a_second_try_with_a_newer_one_makes_the_environment(clone: Path) -> None:
@@ -71,7 +73,7 @@ def test_a_failed_environment_is_removed(clone: Path) -> None:
     ended = make(clone, ".venv/bin/python", f"PYTHON={python(clone, WITHOUT_VENV)}")
 
     assert 2 == ended.returncode
-    assert "The environment could not be made; the reason is above." in ended.stderr
+    assert "The virtual environment could not be created; the reason is above." in ended.stderr
     assert not (clone / ".venv").exists()
 
 

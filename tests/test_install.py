@@ -1,0 +1,84 @@
+"""The installation of locked packages, with uv or else with pip."""
+
+from pathlib import Path
+
+import install
+import pytest
+
+CONFIGURED = """\
+:env:.index-url='https://mirror.example/simple'
+global.cert='/etc/ssl/certs/ca-certificates.crt'
+global.extra-index-url='\\nfile:///more/simple\\nfile:///third/simple'
+global.index-url='https://global.example/simple'
+global.no-cache-dir='1'
+"""
+
+
+class Commands(list[str]):
+    """The commands that an installation runs. Those with the text of ``failing`` fail."""
+
+    failing = "nothing"
+
+    def run(self, *command: str, **_: str) -> str:
+        self.append(" ".join(command))
+        if self.failing in self[-1]:
+            raise install.InstallationError("it is broken")
+        return CONFIGURED if "config" in command else ""
+
+    def programs(self) -> list[str]:
+        return [line.split()[2] for line in self if "install" in line.split()]
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
+    commands = Commands()
+    monkeypatch.setattr(install, "run", commands.run)
+    for name in install.SETTINGS.values():
+        monkeypatch.delenv(name, raising=False)
+    return commands
+
+
+@pytest.mark.usefixtures("commands")
+def test_uv_uses_the_indexes_of_pip() -> None:
+    assert install.uv_environment() == {
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": "https://mirror.example/simple",
+        "UV_INDEX": "file:///more/simple file:///third/simple",
+        "SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt",
+    }
+
+
+@pytest.mark.usefixtures("commands")
+def test_variables_for_uv_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example/simple")
+
+    assert "UV_DEFAULT_INDEX" not in install.uv_environment()
+
+
+def test_packages_are_installed_with_uv(commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
+    install.main(["run"])
+
+    assert commands.programs() == ["pip", "uv", "uv"]
+    assert all("--require-hashes" in line or "--no-deps" in line for line in commands if " install " in line)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("failing", ["uv.txt", "-m uv", "uv --quiet --no-config pip install --python"])
+def test_pip_installs_if_uv_fails(failing: str, commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
+    commands.failing = failing
+
+    install.main(["run"])
+
+    assert commands.programs()[-2:] == ["pip", "pip"]
+    assert capsys.readouterr().out == "uv is not usable (it is broken); pip installs instead, which takes longer.\n"
+
+
+def test_a_failed_command_reports_its_last_line() -> None:
+    with pytest.raises(install.InstallationError, match=r"^Invalid requirement.*"):
+        install.run(*install.PIP, "install", "--no-index", "--no-deps", "a b c")
+
+
+def test_every_package_of_the_repository_is_installed() -> None:
+    assert {f"{name}/pyproject.toml" for name in install.PACKAGES} == {
+        str(path.relative_to(install.PROJECT)) for path in Path(install.PROJECT).glob("*/pyproject.toml")
+    }
