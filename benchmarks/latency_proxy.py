@@ -41,9 +41,9 @@ async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 async def main(port: int, path: str, milliseconds: float) -> None:
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, questions = await asyncio.open_unix_connection(path)
+        server_reader, server_writer = await asyncio.open_unix_connection(path)
         # The total delay on the way back: loop timers are exact to a millisecond, so two halves would add up to two.
-        ways = carry(reader, questions), forward_delayed(answers, writer, milliseconds / 1000)
+        ways = carry(reader, server_writer), forward_delayed(server_reader, writer, milliseconds / 1000)
         await asyncio.gather(*ways, return_exceptions=True)
 
     async with await asyncio.start_server(pass_on, "127.0.0.1", port) as server:

@@ -237,19 +237,19 @@ def _burst(here: PacingBench, order: Order) -> Mapping[str, int]:
 
 
 async def _answers(here: PacingBench, order: Order) -> Mapping[str, int]:
-    gateways, answers, free = cycle(here.gateways), Counter[str](), asyncio.Semaphore(order.at_once)
+    gateways, responses, free = cycle(here.gateways), Counter[str](), asyncio.Semaphore(order.at_once)
     arguments = {"connection_id": here.connections[order.connector], **order.arguments}
     sent: dict[str, Any] = {"params": arguments} if order.method == "GET" else {"json": arguments}
 
     async def call(session: aiohttp.ClientSession, gateway: Server) -> None:
         url = f"{gateway.url}/v1/connectors/{order.connector}{order.path}"
-        async with free, session.request(order.method, url, **sent) as answer:
-            await answer.read()
-            answers[str(answer.status)] += 1
+        async with free, session.request(order.method, url, **sent) as response:
+            await response.read()
+            responses[str(response.status)] += 1
 
     # No connection is reused: the gateway would close one that waits for the next window.
     connections, waiting = aiohttp.TCPConnector(limit=0, force_close=True), aiohttp.ClientTimeout(total=QUEUE_SECONDS)
     authorised = {"Authorization": f"Bearer {here.key}"}
     async with aiohttp.ClientSession(connector=connections, timeout=waiting, headers=authorised) as session:
         await asyncio.gather(*(call(session, next(gateways)) for _ in range(order.calls)))
-    return dict(answers)
+    return dict(responses)

@@ -124,9 +124,9 @@ class Installation:
     async def manage(self, method: str, path: str, **body: Any) -> Any:
         """Send a management request, which must succeed."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        answer = await self.http.request(method, self.nodes[0].url + path, headers=headers, json=body or None)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = await self.http.request(method, self.nodes[0].url + path, headers=headers, json=body or None)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     async def prepare(self) -> None:
         """Create two workspaces, each with a key and a connection to each account."""

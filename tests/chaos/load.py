@@ -182,13 +182,15 @@ class Load:
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         http = self.installation.http
         try:
-            answer = await http.request(sent.method, node.url + sent.path, headers=encoded, timeout=45, **content)
+            response = await http.request(sent.method, node.url + sent.path, headers=encoded, timeout=45, **content)
         except httpx.TransportError:
             return BROKEN
         try:
-            return Reply(answer.status_code, answer.json())
+            return Reply(response.status_code, response.json())
         except ValueError:
-            self.unreadable.append(f"{sent.method} {sent.path} was answered {answer.status_code} {answer.text[:80]!r}")
+            self.unreadable.append(
+                f"{sent.method} {sent.path} was answered {response.status_code} {response.text[:80]!r}"
+            )
             return BROKEN
 
     @property

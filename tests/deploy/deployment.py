@@ -30,9 +30,9 @@ class Deployment:
         """Send a management request to a gateway, which must succeed."""
         headers = {"Authorization": f"Bearer {self.operator_token}"}
         address = self.gateways[number].admin_address
-        answer = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     def prepare(self, first: int = 0, second: int = 1) -> None:
         """Create a workspace at one gateway, and a key and a connection at another."""

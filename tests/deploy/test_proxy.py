@@ -107,8 +107,8 @@ def test_rate_limited_clients_get_an_error_of_the_gateway(program: str, gateway:
     port = free_port()
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=4 nodelay"}
     with nginx(backends(gateway), port, tmp_path, program, **slow):
-        answers = [httpx.get(f"http://127.0.0.1:{port}/healthz") for _ in range(6)]
-    rejection = answers[-1]
+        responses = [httpx.get(f"http://127.0.0.1:{port}/healthz") for _ in range(6)]
+    rejection = responses[-1]
 
     assert (429, "rate_limited", "1") == (
         rejection.status_code,

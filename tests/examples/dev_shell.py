@@ -107,5 +107,5 @@ def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
         check=False,
     )
     assert 0 == done.returncode, done.stderr
-    answer: Mapping[str, Any] = json.loads(done.stdout)
-    return answer
+    response: Mapping[str, Any] = json.loads(done.stdout)
+    return response

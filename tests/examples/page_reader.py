@@ -65,6 +65,6 @@ class Reader:
             "ws_…": installation["workspace_id"],
             "conn_…": installation["connections"]["chat"],
         }
-        for there, here in replacements.items():
-            text = text.replace(there, here)
+        for placeholder, value in replacements.items():
+            text = text.replace(placeholder, value)
         return text

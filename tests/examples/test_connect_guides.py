@@ -101,9 +101,9 @@ def test_every_command_line_of_a_guide_prints_the_documented_output(
     filled = line.replace("ws_…", installation_file["workspace_id"]).replace(
         "conn_…", installation_file["connections"][connector]
     )
-    answer = typed(shell, filled, credentials)
+    response = typed(shell, filled, credentials)
 
-    assert output_of(filled) <= set(answer if isinstance(answer, dict) else answer[0])
+    assert output_of(filled) <= set(response if isinstance(response, dict) else response[0])
 
 
 OUTPUTS = {

@@ -65,8 +65,8 @@ def is_watching(shell: Shell) -> bool:
     """Return True if changes of notes are observed. Asks the service, since a command takes a second of CPU."""
     installation = shell.described
     url = f"{installation['base_url']}/v1/connections/{installation['connections']['notes']}"
-    answer = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
-    return answer.json()["data"]["watching_since"] is not None
+    response = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
+    return response.json()["data"]["watching_since"] is not None
 
 
 def test_the_command_line_makes_the_same_calls_and_explains_runs(shell: Shell) -> None:

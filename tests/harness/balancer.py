@@ -46,17 +46,17 @@ class Backend:
         reader, writer, _ = connection
         try:
             writer.write(request)
-            answer = await message(reader, bodiless=request.startswith(b"HEAD "))
+            response = await message(reader, bodiless=request.startswith(b"HEAD "))
         except OSError:
-            answer = b""
-        if not answer:
+            response = b""
+        if not response:
             writer.close()
             raise Lost
-        if b"\r\nconnection: close\r\n" in answer:
+        if b"\r\nconnection: close\r\n" in response:
             writer.close()
         else:
             self.idle.append((reader, writer, monotonic()))
-        return answer.replace(b"\r\nconnection: close\r\n", b"\r\n", 1)
+        return response.replace(b"\r\nconnection: close\r\n", b"\r\n", 1)
 
 
 @dataclass
@@ -85,8 +85,8 @@ class Balancer:
 
     async def _passed_on(self, request: bytes) -> bytes:
         now = monotonic()
-        there = [backend for backend in self.backends if backend.unavailable_until < now]
-        for backend in sorted(there, key=lambda one: one.under_way)[:TRIES]:
+        candidates = [backend for backend in self.backends if backend.unavailable_until < now]
+        for backend in sorted(candidates, key=lambda one: one.under_way)[:TRIES]:
             try:
                 connection = await backend.connect()
             except OSError:

@@ -80,9 +80,9 @@ class Window:
 
     async def open(self, path: str) -> int:
         """Open a page of the gateway, and return the response."""
-        answer = await self.page.goto(self.base_url + path)
-        assert answer is not None
-        return answer.status
+        response = await self.page.goto(self.base_url + path)
+        assert response is not None
+        return response.status
 
     async def sign_in(self) -> None:
         """Sign in to the console."""

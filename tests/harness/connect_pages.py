@@ -38,14 +38,14 @@ class BrowserUser:
     def allow(self, url: str, **decided: Any) -> httpx.Response:
         """Follow *url*, allow access, and return the final page."""
         consent = self.depart(url)
-        with Browser() as there:
-            return self.come_back(consent, there.allow(consent, **decided))
+        with Browser() as browser:
+            return self.come_back(consent, browser.allow(consent, **decided))
 
     def cancel(self, url: str) -> httpx.Response:
         """Follow *url*, deny access, and return the final page."""
         consent = self.depart(url)
-        with Browser() as there:
-            return self.come_back(consent, there.cancel(consent))
+        with Browser() as browser:
+            return self.come_back(consent, browser.cancel(consent))
 
     def come_back(self, consent: str, answer: Mapping[str, str]) -> httpx.Response:
         """Return the page to which the vendor redirects with its *answer*."""

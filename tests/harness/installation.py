@@ -96,9 +96,9 @@ class Installation:
     def manage(self, method: str, path: str, **body: Any) -> Any:
         """Send a management request, which must succeed."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        answer = self.http.request(method, self.admin_url + path, headers=headers, json=body or None)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = self.http.request(method, self.admin_url + path, headers=headers, json=body or None)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     def prepare(self) -> None:
         """Create a workspace, a key and the connections."""

@@ -35,27 +35,27 @@ class PostgresProxy:
             writer.write(b"E" + (len(OPTIONS_ERROR) + 4).to_bytes(4, "big") + OPTIONS_ERROR)
             writer.close()
             return
-        answers, questions = await asyncio.open_unix_connection(self.path)
-        self._writers += [writer, questions]
-        questions.write(greeting)
+        server_reader, server_writer = await asyncio.open_unix_connection(self.path)
+        self._writers += [writer, server_writer]
+        server_writer.write(greeting)
         await asyncio.gather(
-            self._ask(reader, questions, writer), self._answer(answers, writer), return_exceptions=True
+            self._ask(reader, server_writer, writer), self._answer(server_reader, writer), return_exceptions=True
         )
-        questions.close()
+        server_writer.close()
         writer.close()
 
     async def _ask(
-        self, reader: asyncio.StreamReader, questions: asyncio.StreamWriter, writer: asyncio.StreamWriter
+        self, reader: asyncio.StreamReader, server_writer: asyncio.StreamWriter, writer: asyncio.StreamWriter
     ) -> None:
         while piece := await reader.read(PIECE):
             self.round_trips += self._answered
             self._answered = False
-            questions.write(piece)
+            server_writer.write(piece)
             if self.cut_after is not None and self.cut_after in piece:
                 self.cut_after = None
-                await questions.drain()
+                await server_writer.drain()
                 writer.transport.abort()
-        questions.close()
+        server_writer.close()
 
     async def _answer(self, answers: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while piece := await answers.read(PIECE):

@@ -43,9 +43,11 @@ async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = Fa
         with closing(writer), suppress(OSError, asyncio.IncompleteReadError):
             if postgres:
                 await _begin_tls(reader, writer, context)
-            answers, questions = await _connected(server)
-            with closing(questions):
-                await asyncio.gather(_carry(reader, questions), _carry(answers, writer), return_exceptions=True)
+            server_reader, server_writer = await _connected(server)
+            with closing(server_writer):
+                await asyncio.gather(
+                    _carry(reader, server_writer), _carry(server_reader, writer), return_exceptions=True
+                )
 
     own = None if postgres else context
     async with await asyncio.start_server(pass_on, "127.0.0.1", 0, ssl=own) as listening:

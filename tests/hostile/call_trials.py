@@ -94,8 +94,8 @@ class Hostile(AllConnectors):
         return [
             f"{reading.method} {reading.path}, seed {seed}: {wrong}"
             for seed in seeds
-            for reading, answer in expected
-            if (wrong := self._spoiled(connector, reading, answer, seed))
+            for reading, response in expected
+            if (wrong := self._spoiled(connector, reading, response, seed))
         ]
 
     def _spoiled(self, connector: str, reading: ReadCall, expected: Reply, seed: int) -> str:

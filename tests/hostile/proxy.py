@@ -111,12 +111,12 @@ def _forwarding(
         url = URL(address + request.raw_path, encoded=True)
         body = await request.read()
         more: dict[str, Any] = {"headers": request.headers, "data": body or None, "allow_redirects": False}
-        async with session.request(request.method, url, **more) as answer:
-            content = await answer.read()
+        async with session.request(request.method, url, **more) as response:
+            content = await response.read()
             headers = CIMultiDict(
-                (name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON
+                (name, value) for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON
             )
-            changed = proxy.passed_on(connector, request.method, request.path, answer.status, content)
-            return web.Response(status=answer.status, headers=headers, body=changed)
+            changed = proxy.passed_on(connector, request.method, request.path, response.status, content)
+            return web.Response(status=response.status, headers=headers, body=changed)
 
     return forward

@@ -53,10 +53,10 @@ def test_rate_limited_calls_do_not_fill_the_disk(installation: Installation) -> 
     wait_until(lambda: row_counts(installation) == (MAX_RECORDED, MORE))
     headers = {"Authorization": f"Bearer {OPERATOR}"}
     rows = [
-        installation.http.get(f"{installation.base_url}/v1/runs/{answer.json()['run_id']}", headers=headers)
-        for answer in (rejections[MAX_RECORDED - 1], rejections[-1])
+        installation.http.get(f"{installation.base_url}/v1/runs/{response.json()['run_id']}", headers=headers)
+        for response in (rejections[MAX_RECORDED - 1], rejections[-1])
     ]
 
-    assert {429} == {answer.status_code for answer in rejections}
+    assert {429} == {response.status_code for response in rejections}
     assert MORE == rows[0].json()["data"]["and_more"]
     assert (404, "run_not_recorded") == (rows[1].status_code, rows[1].json()["error"]["code"])

@@ -89,7 +89,7 @@ def test_a_seed_mangles_the_same_third_of_the_responses(boards: Sandbox, proxy: 
 
     assert 1 == len(set(untouched))
     assert first == again
-    assert 5 <= len([answer for answer in first if answer != untouched[0]]) <= 15
+    assert 5 <= len([response for response in first if response != untouched[0]]) <= 15
 
 
 def test_reads_are_not_mangled_if_only_writes_are_selected(boards: Sandbox, proxy: Mangling) -> None:

@@ -138,13 +138,13 @@ def _check_responses(kind: str, owners: Iterable[Owner], *, restored: bool) -> I
 
 def _check_counts(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
     for part in range(KINDS[kind].parts):
-        there = [one for one in ours if one.part == part]
+        present = [one for one in ours if one.part == part]
         least, most = _get_bounds(kind, part, owners)
-        if not least <= len(there) <= most:
+        if not least <= len(present) <= most:
             expected = str(least) if least == most else f"{least} to {most}"
             names = ", ".join(owner.name for owner in owners)
             which = f" (part {part})" if KINDS[kind].parts > 1 else ""
-            yield f"I1 {len(there)} objects of {kind}{which} where {expected} should be, for {names}"
+            yield f"I1 {len(present)} objects of {kind}{which} where {expected} should be, for {names}"
     if all(owner.results for owner in owners):
         for one in ours:
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)

@@ -379,8 +379,8 @@ class SimulationRun:
         """Create a backup while the gateway is serving."""
         await asyncio.sleep(max(0.0, item.backup_at))
         path = self.history.storage.path
-        with closing(sqlite3.connect(path)) as there, closing(sqlite3.connect(self._backup(path))) as backup:
-            there.backup(backup)
+        with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(self._backup(path))) as backup:
+            database.backup(backup)
         self.history.note("a backup is made")
 
     async def _rewire(self, item: Rewire) -> None:

@@ -263,8 +263,8 @@ class Vendors:
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
-        answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
-        return answer.json()
+        response = await self.serve(method, address + path, headers, json.dumps(body).encode())
+        return response.json()
 
     def note(self, method: str, url: str, body: bytes | None, process: str) -> Sent:
         """Store a sent request, and choose its fault."""
@@ -287,18 +287,19 @@ class Vendors:
         trouble = sent.trouble
         if trouble is None:
             await asyncio.sleep(self._way())
-            answer = await self._reach(sent, url, headers, body)
+            response = await self._reach(sent, url, headers, body)
             await asyncio.sleep(self._way())
-            _resolve(outcome, answer)
+            _resolve(outcome, response)
             return
         seen = asyncio.get_running_loop().create_task(self._respond(sent, trouble, outcome))
         if trouble.done_after is not None:
             await asyncio.sleep(trouble.done_after)
-            answer = await self._reach(sent, url, headers, body)
+            response = await self._reach(sent, url, headers, body)
             if isinstance(trouble.response, str) and trouble.response in BODIES:
                 await asyncio.sleep(max(0.0, sent.at + trouble.response_after - _now()))
                 _resolve(
-                    outcome, UpstreamResponse(answer.status, answer.headers, BODIES[trouble.response](answer.body))
+                    outcome,
+                    UpstreamResponse(response.status, response.headers, BODIES[trouble.response](response.body)),
                 )
         await seen
 
@@ -325,9 +326,9 @@ class Vendors:
             _resolve(outcome, UpstreamResponse(status, _headers("text/html"), ERROR_PAGE % (status, status)))
 
     async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
-        answer = await self.serve(sent.method, url, headers, body)
-        sent.status = answer.status
-        return answer
+        response = await self.serve(sent.method, url, headers, body)
+        sent.status = response.status
+        return response
 
     def _way(self) -> float:
         return self.random.uniform(0.005, self.slowest)
@@ -377,29 +378,29 @@ class SimulatedTransport(Transport):
         self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, outcome)))
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                answer: UpstreamResponse | Exception = await outcome
+                response: UpstreamResponse | Exception = await outcome
         except TimeoutError:
             sent.outcome = "silence"
             raise TimedOut("no answer in time") from None
         finally:
             self._host.move()
-        if isinstance(answer, Exception):
-            sent.outcome = "refused" if isinstance(answer, NotSent) else "cut"
-            raise answer
-        sent.outcome = _outcome_of(sent, answer)
-        return UpstreamResponse(answer.status, answer.headers, answer.body)
+        if isinstance(response, Exception):
+            sent.outcome = "refused" if isinstance(response, NotSent) else "cut"
+            raise response
+        sent.outcome = _outcome_of(sent, response)
+        return UpstreamResponse(response.status, response.headers, response.body)
 
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """Equal to ``send``, with the body in one piece."""
-        answer = await self.send(method, url, headers, None, secrets=secrets)
+        response = await self.send(method, url, headers, None, secrets=secrets)
 
         async def pieces() -> AsyncIterator[bytes]:
-            yield answer.body
+            yield response.body
 
-        yield answer.status, answer.headers, pieces()
+        yield response.status, response.headers, pieces()
 
 
 class _Protocol:

@@ -51,10 +51,10 @@ def runner() -> Iterator[StoryRunner]:
 
     A fork that copies a lock held by another thread, such as SQLite's own, would wait for it forever.
     """
-    here, there = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=_run_received, args=(there,))
+    here, remote = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_run_received, args=(remote,))
     process.start()
-    there.close()
+    remote.close()
 
     def run_stories(story: Story) -> Outcome:
         here.send(story)

@@ -320,9 +320,9 @@ class MoveCard(OnCard):
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         at = self.card(world, content).card_list.id
-        there = at == world.example("boards", "list_ids")[1]
+        was_moved = at == world.example("boards", "list_ids")[1]
         return [
-            CreatedObject(one.id, 0, () if there else ("the card was not moved",))
+            CreatedObject(one.id, 0, () if was_moved else ("the card was not moved",))
             for one in self.comments(world, content)
         ]
 

@@ -17,6 +17,7 @@ SECTIONS = (
     "Connecting in a browser",
     "Budgets",
     "Known differences and decisions",
+    "How lost responses are resolved",
 )
 """The first sections of every connector's README. Optional ones follow, and the checklist is last."""
 

@@ -107,8 +107,8 @@ def count_token_requests(gateway: Gateway, connector: str) -> int:
 
 def remove_all(gateway: Gateway) -> list[int]:
     """Remove every connection."""
-    there = gateway.operator("GET", "/v1/connections").data
-    return [gateway.operator("DELETE", f"/v1/connections/{one['connection_id']}").status for one in there]
+    connections = gateway.operator("GET", "/v1/connections").data
+    return [gateway.operator("DELETE", f"/v1/connections/{one['connection_id']}").status for one in connections]
 
 
 def get_second_account_name(gateway: Gateway, connector: str) -> str:
@@ -221,8 +221,8 @@ def test_a_code_of_another_consent_connects_no_account(
     gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     created = open_link(gateway, connector=connector)
-    with user(gateway) as victim, Browser() as there, Browser() as here:
-        stolen = there.allow(victim.depart(open_link(gateway, connector=connector)["connect_url"]))
+    with user(gateway) as victim, Browser() as browser, Browser() as here:
+        stolen = browser.allow(victim.depart(open_link(gateway, connector=connector)["connect_url"]))
         own = browser_user.depart(created["connect_url"])
         page = browser_user.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
@@ -330,8 +330,8 @@ def test_a_response_of_another_issuer_connects_no_account(
 ) -> None:
     invitation = open_link(gateway, connector=connector)
     consent = browser_user.depart(invitation["connect_url"])
-    with Browser() as there:
-        page = browser_user.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
+    with Browser() as browser:
+        page = browser_user.come_back(consent, browser.allow(consent) | {"iss": "https://accounts.evil.test"})
 
     assert (400, "The response came from another sender") == (page.status_code, heading(page))
     assert ("pending", 0) == (
@@ -350,12 +350,12 @@ def redeem_code_twice(browser_user: BrowserUser, connector: str) -> tuple[str, h
         browser_user.depart(open_link(gateway, connector=connector)["connect_url"]),
         open_link(gateway, connector=connector),
     )
-    with Browser() as there:
-        answer = there.allow(spent)
-    assert "Connected" == heading(browser_user.come_back(spent, answer))
+    with Browser() as browser:
+        response = browser.allow(spent)
+    assert "Connected" == heading(browser_user.come_back(spent, response))
     consent = browser_user.depart(created["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
-    return created["connection_id"], browser_user.come_back(consent, answer | {"state": state})
+    return created["connection_id"], browser_user.come_back(consent, response | {"state": state})
 
 
 @requirement("connections-9")

@@ -80,8 +80,8 @@ def get_status(installation: Installation, path: str, host: str) -> int:
     for name, value in {"Host": host, "X-Forwarded-Host": host, "Forwarded": f"host={host}", **OPERATORS}.items():
         connection.putheader(name, value)
     connection.endheaders()
-    with connection.getresponse() as answer:
-        status = answer.status
+    with connection.getresponse() as response:
+        status = response.status
     connection.close()
     return status
 

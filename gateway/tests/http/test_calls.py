@@ -32,11 +32,11 @@ def put(gateway: Gateway, **body: Any) -> Reply:
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Basic abc", "cgw_abc"])
 def test_a_missing_key_is_rejected_before_all_other_checks(gateway: Gateway, header: str | None) -> None:
     headers = {"Content-Type": "text/plain"} | ({"Authorization": header} if header is not None else {})
-    answer = gateway.http.post(gateway.base_url + THINGS, content=b"{", headers=headers)
+    response = gateway.http.post(gateway.base_url + THINGS, content=b"{", headers=headers)
 
-    assert (401, "missing_api_key") == (answer.status_code, answer.json()["error"]["code"])
-    assert "Bearer" == answer.headers["www-authenticate"]
-    assert RUN_ID.fullmatch(answer.json()["run_id"])
+    assert (401, "missing_api_key") == (response.status_code, response.json()["error"]["code"])
+    assert "Bearer" == response.headers["www-authenticate"]
+    assert RUN_ID.fullmatch(response.json()["run_id"])
 
 
 @requirement("common-57", "common-58")
@@ -108,9 +108,9 @@ def test_a_body_without_a_content_type_is_rejected(gateway: Gateway) -> None:
     request = gateway.http.build_request(
         "POST", gateway.base_url + THINGS, content=b"{}", headers={"Authorization": f"Bearer {gateway.key}"}
     )
-    answer = gateway.http.send(request)
+    response = gateway.http.send(request)
 
-    assert 415 == answer.status_code
+    assert 415 == response.status_code
 
 
 def test_a_missing_body_is_rejected_as_invalid_json(gateway: Gateway) -> None:
@@ -326,12 +326,12 @@ def test_an_unknown_operation_is_reported_with_its_connector(
 def test_an_unsupported_method_is_rejected_with_the_allowed_methods(
     gateway: Gateway, method: str, path: str, allowed: str
 ) -> None:
-    answer = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
+    response = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
 
-    assert 405 == answer.status_code
-    assert allowed == answer.headers["allow"]
-    assert method == "HEAD" or answer.json()["error"]["code"] == "method_not_allowed"
-    assert "no-store" == answer.headers["cache-control"]
+    assert 405 == response.status_code
+    assert allowed == response.headers["allow"]
+    assert method == "HEAD" or response.json()["error"]["code"] == "method_not_allowed"
+    assert "no-store" == response.headers["cache-control"]
 
 
 @requirement("common-222")

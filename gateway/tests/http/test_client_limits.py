@@ -390,11 +390,11 @@ def test_excess_connections_of_one_address_are_rejected(limited_gateway: Gateway
     with open_raw_connection(limited_gateway.base_url) as one, open_raw_connection(limited_gateway.base_url) as two:
         one.ask("GET", "/healthz")
         two.ask("GET", "/healthz")
-        answers = [one.answer()[0], two.answer()[0]]
+        responses = [one.answer()[0], two.answer()[0]]
         with open_raw_connection(limited_gateway.base_url) as third:
             status, body = third.answer()
 
-    assert [200, 200] == answers
+    assert [200, 200] == responses
     assert (503, "overloaded", 5) == (status, body["error"]["code"], body["retry_after"])
 
 

@@ -61,10 +61,10 @@ def test_the_content_security_policy_blocks_foreign_content(gateway: Gateway) ->
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202efdp.exe", "\x1b[31mred", "x" * 500])
 @pytest.mark.parametrize("below", ["/docs/errors/", "/docs/", "/"])
 def test_error_pages_do_not_contain_the_path(gateway: Gateway, below: str, text: str) -> None:
-    answer = gateway.http.get(f"{gateway.base_url}{below}{quote(text, safe='')}", headers=BROWSER)
+    response = gateway.http.get(f"{gateway.base_url}{below}{quote(text, safe='')}", headers=BROWSER)
 
-    assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
-    assert text not in answer.text
+    assert (404, "text/html; charset=utf-8") == (response.status_code, response.headers["content-type"])
+    assert text not in response.text
 
 
 def test_the_page_of_a_mistyped_code_suggests_the_closest_one(gateway: Gateway) -> None:

@@ -44,7 +44,7 @@ def create_page(installation: Installation) -> httpx.Response:
 def create_pages(installation: Installation, count: int) -> list[tuple[int, Any]]:
     """Return status and code of *count* writing calls."""
     outcomes = [create_page(installation) for _ in range(count)]
-    return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in outcomes]
+    return [(response.status_code, response.json().get("error", {}).get("code")) for response in outcomes]
 
 
 @requirement("common-158")

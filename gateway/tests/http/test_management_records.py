@@ -102,9 +102,9 @@ def test_a_request_of_a_run_has_the_documented_fields(gateway: Gateway) -> None:
 def test_every_route_documents_its_response_and_every_error(route: ManagementRoute) -> None:
     codes = {
         code
-        for status, answer in list_documented_responses(route).items()
+        for status, response in list_documented_responses(route).items()
         if status != "200"
-        for code in examples(answer)
+        for code in examples(response)
     }
 
     assert {error.code for error in route.possible_errors} == codes

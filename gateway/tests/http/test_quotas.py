@@ -46,8 +46,8 @@ def test_too_many_pending_consents_of_a_link_end_in_an_error_page(gateway: Gatew
     with user(gateway) as browser_user:
         consents = [browser_user.depart(link) for _ in range(2)]
         page = browser_user.press(link)
-        with Consenting() as there:
-            completed = browser_user.come_back(consents[0], there.allow(consents[0]))
+        with Consenting() as browser:
+            completed = browser_user.come_back(consents[0], browser.allow(consents[0]))
 
     assert (429, "Too many attempts are in progress") == (page.status_code, heading(page))
     assert "Complete the one that is open in another tab, or wait 15 minutes" in page.text

@@ -62,8 +62,8 @@ async def test_a_body_in_pieces_is_sent_in_pieces() -> None:
 
 @pytest.mark.parametrize("more", [[], [b"long"]])
 async def test_the_response_to_head_has_a_length_and_no_body(more: list[bytes]) -> None:
-    answer = HttpResponse(200, b"{}", more=more)
-    start, *bodies = await send_response(answer, "HEAD")
+    response = HttpResponse(200, b"{}", more=more)
+    start, *bodies = await send_response(response, "HEAD")
 
     assert (b"content-length", b"%d" % len(b"".join([b"{}", *more, b"\n"]))) in start["headers"]
     assert [{"type": "http.response.body", "body": b""}] == bodies

@@ -24,10 +24,10 @@ OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/star
 
 @pytest.mark.parametrize("path", OPEN)
 def test_service_pages_require_no_key(gateway: Gateway, path: str) -> None:
-    answer = gateway.http.get(gateway.base_url + path)
+    response = gateway.http.get(gateway.base_url + path)
     head = gateway.http.head(gateway.base_url + path)
 
-    assert (200, 200, b"") == (answer.status_code, head.status_code, head.content)
+    assert (200, 200, b"") == (response.status_code, head.status_code, head.content)
 
 
 @requirement("common-129")
@@ -165,9 +165,9 @@ LOADED = re.compile(r"""(?:src|srcset|action|poster|data)\s*=\s*["']([^"']+)|url
 
 
 def test_the_reference_loads_nothing_from_other_hosts(gateway: Gateway) -> None:
-    answer = gateway.http.get(f"{gateway.base_url}/docs")
-    loaded = [address for address, _ in LOADED.findall(answer.text)]
-    links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", answer.text)
+    response = gateway.http.get(f"{gateway.base_url}/docs")
+    loaded = [address for address, _ in LOADED.findall(response.text)]
+    links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", response.text)
     scripts = [gateway.http.get(f"{gateway.base_url}/{address}") for address in loaded]
 
     assert ["docs/viewer.js", "docs/start.js"] == [address.partition("?")[0] for address in loaded]
@@ -243,9 +243,9 @@ def test_metrics_require_the_configured_token(tmp_path: Path) -> None:
         ]
 
     assert 200 == metrics.status
-    assert [401] * 3 == [answer.status_code for answer in rejected]
+    assert [401] * 3 == [response.status_code for response in rejected]
     assert ["missing_api_key", "invalid_api_key", "invalid_api_key"] == [
-        answer.json()["error"]["code"] for answer in rejected
+        response.json()["error"]["code"] for response in rejected
     ]
 
 
@@ -255,19 +255,19 @@ def test_metrics_require_the_configured_token(tmp_path: Path) -> None:
 @requirement("common-193")
 @pytest.mark.parametrize("path", ["/console/nope", "/docs/errors/nope", "/nowhere"])
 def test_a_browser_gets_an_error_page_at_an_unknown_path(gateway: Gateway, path: str) -> None:
-    answer = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
+    response = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
 
-    assert (404, "text/html; charset=utf-8") == (answer.status_code, answer.headers["content-type"])
-    assert "Page not found" in answer.text
-    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert (404, "text/html; charset=utf-8") == (response.status_code, response.headers["content-type"])
+    assert "Page not found" in response.text
+    assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
 
 
 @requirement("common-193")
 def test_the_404_page_links_to_the_closest_match(gateway: Gateway) -> None:
     url = f"{gateway.base_url}/docs/errors/ratelimited"
-    answer = gateway.http.get(url, headers={"Accept": "text/html"})
+    response = gateway.http.get(url, headers={"Accept": "text/html"})
 
-    assert 'href="/docs/errors/rate_limited"' in answer.text
+    assert 'href="/docs/errors/rate_limited"' in response.text
 
 
 @requirement("common-193")
@@ -275,6 +275,6 @@ def test_the_404_page_links_to_the_closest_match(gateway: Gateway) -> None:
     ("method", "path"), [("GET", "/v1/nope"), ("POST", "/console/nope"), ("GET", "/v1/connectors/x")]
 )
 def test_api_clients_get_the_error_shape_at_an_unknown_path(gateway: Gateway, method: str, path: str) -> None:
-    answer = gateway.http.request(method, gateway.base_url + path, headers={"Accept": "text/html"})
+    response = gateway.http.request(method, gateway.base_url + path, headers={"Accept": "text/html"})
 
-    assert (404, "route_not_found") == (answer.status_code, answer.json()["error"]["code"])
+    assert (404, "route_not_found") == (response.status_code, response.json()["error"]["code"])

@@ -39,7 +39,7 @@ def test_the_process_exits_after_finishing_a_running_call(
         calling = CallThread(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         code = installation.end(signal.SIGTERM)
-        answer = calling.ended()
+        response = calling.ended()
         with pytest.raises(httpx.TransportError):
             httpx.get(url)
     engine = create_engine(f"sqlite:///{folder / 'gateway.db'}")
@@ -48,9 +48,9 @@ def test_the_process_exits_after_finishing_a_running_call(
         processes = reading.execute(select(tables.processes)).all()
     engine.dispose()
 
-    assert answer is not None
-    assert (200, 0) == (answer.status_code, code)
-    assert (answer.json()["run_id"], "ok") == (run_id, status)
+    assert response is not None
+    assert (200, 0) == (response.status_code, code)
+    assert (response.json()["run_id"], "ok") == (run_id, status)
     assert [] == processes
 
 
@@ -91,15 +91,15 @@ def test_a_queued_call_is_rejected_immediately(sandbox: Sandbox, tmp_path: Path)
         began = time.monotonic()
         assert installation.process is not None
         installation.process.send_signal(signal.SIGTERM)
-        answer = waiting.ended()
+        response = waiting.ended()
         took, still_there = time.monotonic() - began, installation.process.poll() is None
         installation.end(signal.SIGKILL)
         going_on.ended()
 
-    assert answer is not None
-    body = answer.json()
-    assert (503, "overloaded", True) == (answer.status_code, body["error"]["code"], still_there)
-    assert str(body["retry_after"]) == answer.headers["retry-after"]
+    assert response is not None
+    body = response.json()
+    assert (503, "overloaded", True) == (response.status_code, body["error"]["code"], still_there)
+    assert str(body["retry_after"]) == response.headers["retry-after"]
     assert ("error", 503, "overloaded") == read_runs(tmp_path)[body["run_id"]]
     assert took < 5
 
@@ -114,9 +114,9 @@ def test_a_call_that_waits_for_its_key_is_rejected_immediately(sandbox: Sandbox,
         second = start_write(installation, "key-1")
         wait_until(lambda: 2 == len(read_runs(tmp_path)))
         installation.end(signal.SIGTERM)
-        answers = [first.ended(), second.ended()]
+        responses = [first.ended(), second.ended()]
 
-    assert [200, 503] == [None if answer is None else answer.status_code for answer in answers]
+    assert [200, 503] == [None if response is None else response.status_code for response in responses]
 
 
 @requirement("common-218")
@@ -126,12 +126,12 @@ def test_a_draining_process_is_not_ready_and_serves_until_ctrl_c(sandbox: Sandbo
         installation.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not installation.ready())
         readiness = installation.http.get(f"{installation.base_url}/readyz")
-        answer = start_call(installation).ended()
+        response = start_call(installation).ended()
         code = installation.end(signal.SIGINT)
 
-    assert answer is not None
-    assert (503, "stopping", 200, 0) == (readiness.status_code, readiness.json()["status"], answer.status_code, code)
-    assert ["close", "close"] == [one.headers["connection"] for one in (readiness, answer)]
+    assert response is not None
+    assert (503, "stopping", 200, 0) == (readiness.status_code, readiness.json()["status"], response.status_code, code)
+    assert ["close", "close"] == [one.headers["connection"] for one in (readiness, response)]
 
 
 @requirement("common-144")
@@ -142,12 +142,12 @@ def test_an_unfinished_call_is_answered_with_its_run(sandbox: Sandbox, tmp_path:
         calling = start_call(installation)
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         code = installation.end(signal.SIGTERM)
-        answer = calling.ended()
+        response = calling.ended()
 
-    assert answer is not None
-    body = answer.json()
-    assert (503, "overloaded", 0) == (answer.status_code, body["error"]["code"], code)
-    assert "retry-after" in answer.headers
+    assert response is not None
+    body = response.json()
+    assert (503, "overloaded", 0) == (response.status_code, body["error"]["code"], code)
+    assert "retry-after" in response.headers
     assert ("error", 503, "overloaded") == read_runs(tmp_path)[body["run_id"]]
 
 
@@ -162,11 +162,11 @@ def test_a_second_ctrl_c_cancels_calls_and_sends_their_responses(sandbox: Sandbo
         installation.process.send_signal(signal.SIGINT)
         wait_until(lambda: not accepts_connections(installation))
         code = installation.end(signal.SIGINT)
-        answer = calling.ended()
+        response = calling.ended()
 
-    assert answer is not None
-    assert (503, "overloaded", 0) == (answer.status_code, answer.json()["error"]["code"], code)
-    assert ("error", 503, "overloaded") == read_runs(tmp_path)[answer.json()["run_id"]]
+    assert response is not None
+    assert (503, "overloaded", 0) == (response.status_code, response.json()["error"]["code"], code)
+    assert ("error", 503, "overloaded") == read_runs(tmp_path)[response.json()["run_id"]]
 
 
 def accepts_connections(installation: Installation) -> bool:
@@ -183,9 +183,9 @@ def test_a_cancelled_write_has_an_unknown_outcome(sandbox: Sandbox, tmp_path: Pa
         calling = start_write(installation, "cut off")
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         installation.end(signal.SIGTERM)
-        answer = calling.ended()
+        response = calling.ended()
 
-    assert answer is not None
-    body = answer.json()
-    assert (502, "outcome_unknown") == (answer.status_code, body["error"]["code"])
+    assert response is not None
+    body = response.json()
+    assert (502, "outcome_unknown") == (response.status_code, body["error"]["code"])
     assert ("error", 502, "outcome_unknown") == read_runs(tmp_path)[body["run_id"]]

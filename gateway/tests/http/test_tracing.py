@@ -41,7 +41,7 @@ def test_a_call_and_its_vendor_request_join_the_trace_of_the_caller(collector: I
             sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_TRACES_URL=f"{collector.address}/v1/traces"
         ) as gateway,
     ):
-        answer = gateway.request(
+        response = gateway.request(
             "GET",
             "/v1/connectors/notes/databases",
             params={"connection_id": gateway.connections["notes"], "limit": 1},
@@ -53,7 +53,7 @@ def test_a_call_and_its_vendor_request_join_the_trace_of_the_caller(collector: I
     assert [TRACE] * 2 == [span.trace_id.hex() for span in (server, client)]
     assert PARENT == server.parent_span_id.hex()
     assert server.span_id == client.parent_span_id
-    assert answer.body["run_id"] in {attribute.value.string_value for attribute in server.attributes}
+    assert response.body["run_id"] in {attribute.value.string_value for attribute in server.attributes}
 
 
 def test_tracing_modules_are_loaded_only_if_configured() -> None:

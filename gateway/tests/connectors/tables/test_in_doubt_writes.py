@@ -202,10 +202,10 @@ def test_created_records_are_reported_if_the_others_are_in_doubt(
 ) -> None:
     inject_fault(gateway, after=1, **injected)
     reply = create_both(gateway, "half", key and f"{key} {injected}")
-    (there,) = inspector.records(Name="half")
+    (record,) = inspector.records(Name="half")
 
     assert 502 == reply.status
-    assert [("create records", there)] == [
+    assert [("create records", record)] == [
         (detail["done"], inspector.record(detail["created"][0])) for detail in list_completed_steps(reply)
     ]
 
@@ -296,10 +296,10 @@ def test_a_rate_limit_during_a_batch_reports_the_created_records(
         slow_vendor_gateway, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"}
     )
     reply = create_both(slow_vendor_gateway, "limits")
-    (there,) = inspector.records(Name="limits")
+    (record,) = inspector.records(Name="limits")
 
     assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert [there] == [inspector.record(created) for created in reply.details[0]["created"]]
+    assert [record] == [inspector.record(created) for created in reply.details[0]["created"]]
 
 
 # Changes

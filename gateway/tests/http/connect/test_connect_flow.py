@@ -130,11 +130,11 @@ def test_a_consent_response_can_be_used_once(gateway: Gateway, browser_user: Bro
     created = open_link(gateway)
     consent = browser_user.depart(created["connect_url"])
     cookies = dict(browser_user.http.cookies)
-    with Browser() as there:
-        answer = there.allow(consent)
-    first = browser_user.come_back(consent, answer)
+    with Browser() as browser:
+        response = browser.allow(consent)
+    first = browser_user.come_back(consent, response)
     browser_user.http.cookies.update(cookies)
-    second = browser_user.come_back(consent, answer)
+    second = browser_user.come_back(consent, response)
 
     assert ("Connected", "This link was already used") == (heading(first), heading(second))
 
@@ -150,8 +150,8 @@ def test_a_late_consent_response_is_rejected(gateway: Gateway, browser_user: Bro
     created = open_link(gateway)
     consent = browser_user.depart(created["connect_url"])
     gateway.run(expire_consents(gateway))
-    with Browser() as there:
-        late = browser_user.come_back(consent, there.allow(consent))
+    with Browser() as browser:
+        late = browser_user.come_back(consent, browser.allow(consent))
 
     assert (400, "The request has expired") == (late.status_code, heading(late))
     assert "pending" == page_texts(gateway, created["connection_id"])["status"]
@@ -161,10 +161,10 @@ def test_a_late_consent_response_is_rejected(gateway: Gateway, browser_user: Bro
 def test_a_consent_response_in_another_browser_is_rejected(gateway: Gateway, browser_user: BrowserUser) -> None:
     created = open_link(gateway)
     consent = browser_user.depart(created["connect_url"])
-    with Browser() as there, user(gateway) as other:
-        answer = there.allow(consent)
-        stolen = other.come_back(consent, answer)
-    own = browser_user.come_back(consent, answer)
+    with Browser() as browser, user(gateway) as other:
+        response = browser.allow(consent)
+        stolen = other.come_back(consent, response)
+    own = browser_user.come_back(consent, response)
 
     assert (400, "Another browser") == (stolen.status_code, heading(stolen))
     assert "Connected" == heading(own)
@@ -173,10 +173,10 @@ def test_a_consent_response_in_another_browser_is_rejected(gateway: Gateway, bro
 @requirement("connections-7")
 def test_a_cookie_of_another_consent_is_rejected(gateway: Gateway, browser_user: BrowserUser) -> None:
     created = open_link(gateway)
-    with Browser() as there, user(gateway) as attacker:
+    with Browser() as browser, user(gateway) as attacker:
         consent = attacker.depart(created["connect_url"])
         browser_user.depart(created["connect_url"])
-        page = browser_user.come_back(consent, there.allow(consent))
+        page = browser_user.come_back(consent, browser.allow(consent))
 
     assert "Another browser" == heading(page)
     assert "pending" == page_texts(gateway, created["connection_id"])["status"]
@@ -185,9 +185,9 @@ def test_a_cookie_of_another_consent_is_rejected(gateway: Gateway, browser_user:
 @requirement("connections-7")
 def test_a_callback_of_another_connector_is_rejected(gateway: Gateway, browser_user: BrowserUser) -> None:
     consent = browser_user.depart(open_link(gateway)["connect_url"])
-    with Browser() as there:
-        answer = there.allow(consent)
-    page = browser_user.come_back(consent.replace("notes%2Fcallback", "mail%2Fcallback"), answer)
+    with Browser() as browser:
+        response = browser.allow(consent)
+    page = browser_user.come_back(consent.replace("notes%2Fcallback", "mail%2Fcallback"), response)
 
     assert 404 == page.status_code
 
@@ -320,8 +320,8 @@ def test_connection_changes_and_link_uses_are_audited(gateway: Gateway, browser_
 def get_second_account(browser_user: BrowserUser) -> str:
     """Return an account of the emulator that is not selected by default."""
     consent = browser_user.depart(open_link(browser_user.gateway)["connect_url"])
-    with Browser() as there:
-        form = there.form(consent)
+    with Browser() as browser:
+        form = browser.form(consent)
     return next(account for account in form.accounts if account != form.account)
 
 
@@ -375,9 +375,9 @@ def test_a_link_opened_by_two_users_connects_only_the_first_account(
     gateway: Gateway, browser_user: BrowserUser
 ) -> None:
     created = open_link(gateway)
-    with user(gateway) as other, Browser() as there:
+    with user(gateway) as other, Browser() as browser:
         here, elsewhere = browser_user.depart(created["connect_url"]), other.depart(created["connect_url"])
-        first, second = there.allow(here), there.allow(elsewhere)
+        first, second = browser.allow(here), browser.allow(elsewhere)
         pages = [browser_user.come_back(here, first), other.come_back(elsewhere, second)]
 
     assert ["Connected", "This link was already used"] == [heading(page) for page in pages]
@@ -393,12 +393,12 @@ def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
 
 @requirement("connections-24")
 def test_logs_runs_pages_and_responses_contain_no_secrets(gateway: Gateway, browser_user: BrowserUser) -> None:
-    with capture_logs() as lines, Browser() as there:
+    with capture_logs() as lines, Browser() as browser:
         created = open_link(gateway)
         consent = browser_user.depart(created["connect_url"])
-        answer = there.allow(consent)
-        gateway.fault("notes", path="/v1/oauth/token", fault="status", status=500, body=answer, times=1)
-        failed = browser_user.come_back(consent, answer)
+        response = browser.allow(consent)
+        gateway.fault("notes", path="/v1/oauth/token", fault="status", status=500, body=response, times=1)
+        failed = browser_user.come_back(consent, response)
         done = browser_user.allow(created["connect_url"])
         gateway.revoke("notes")
         rejected = gateway.get("/notes/databases", connection_id=created["connection_id"])
@@ -410,7 +410,7 @@ def test_logs_runs_pages_and_responses_contain_no_secrets(gateway: Gateway, brow
     secrets = [
         *connection.stored.values(),
         client["client_secret"],
-        answer["code"],
+        response["code"],
         *browser_user.http.cookies.values(),
     ]
     link = urlsplit(created["connect_url"]).path

@@ -53,8 +53,8 @@ def send_form(browser_user: BrowserUser, **fields: str) -> httpx.Response:
 
 def allow_access(page: str, *unticked: str) -> dict[str, str]:
     """Allow access on the consent *page*, and return the fields that the browser is sent back with."""
-    with Browser() as there:
-        return there.allow(page, unticked=unticked)
+    with Browser() as browser:
+        return browser.allow(page, unticked=unticked)
 
 
 def create_connection(gateway: Gateway, expiration: str) -> dict[str, Any]:
@@ -75,9 +75,9 @@ def create_connection(gateway: Gateway, expiration: str) -> dict[str, Any]:
 def test_a_token_from_the_page_connects_the_account(gateway: Gateway, browser_user: BrowserUser) -> None:
     created = open_link(gateway, connector="boards")
     page = browser_user.depart(created["connect_url"])
-    answer = allow_access(page)
-    landing = browser_user.open(f"{CALLBACK}?state={answer['state']}")
-    done = send_form(browser_user, state=answer["state"], token=answer["token"])
+    response = allow_access(page)
+    landing = browser_user.open(f"{CALLBACK}?state={response['state']}")
+    done = send_form(browser_user, state=response["state"], token=response["token"])
     connection = page_texts(gateway, created["connection_id"])
     board = gateway.examples("boards")["board_id"]
     call = gateway.get("/boards/lists", connection_id=created["connection_id"], board_id=board)
@@ -104,8 +104,8 @@ def test_the_page_is_requested_with_an_unlimited_token_in_the_fragment(
 def test_a_member_who_denies_access_gets_an_error_page(gateway: Gateway, browser_user: BrowserUser) -> None:
     connection = open_link(gateway, connector="boards")
     page = browser_user.depart(connection["connect_url"])
-    with Browser() as there:
-        answer = there.cancel(page)
+    with Browser() as browser:
+        answer = browser.cancel(page)
     response = send_form(browser_user, **answer)
 
     assert (400, "Access was denied") == (response.status_code, heading(response))
@@ -129,24 +129,24 @@ def test_an_invalid_token_connects_no_account(
 @requirement("connections-28")
 def test_a_token_in_another_browser_is_rejected(gateway: Gateway, browser_user: BrowserUser) -> None:
     connection = open_link(gateway, connector="boards")
-    answer = allow_access(browser_user.depart(connection["connect_url"]))
+    response = allow_access(browser_user.depart(connection["connect_url"]))
     with user(gateway) as other:
-        stolen = send_form(other, **answer)
-        looked = other.open(f"{CALLBACK}?state={answer['state']}")
-    own = send_form(browser_user, **answer)
+        stolen = send_form(other, **response)
+        looked = other.open(f"{CALLBACK}?state={response['state']}")
+    own = send_form(browser_user, **response)
 
     assert ["Another browser", "Another browser", "Connected"] == [heading(page) for page in (stolen, looked, own)]
 
 
 @requirement("connections-28")
 def test_a_token_is_accepted_once_and_only_from_the_callback_page(gateway: Gateway, browser_user: BrowserUser) -> None:
-    answer = allow_access(browser_user.depart(open_link(gateway, connector="boards")["connect_url"]))
+    response = allow_access(browser_user.depart(open_link(gateway, connector="boards")["connect_url"]))
     cookies = dict(browser_user.http.cookies)
     url, cross = f"{gateway.base_url}{CALLBACK}", {"Sec-Fetch-Site": "cross-site"}
-    foreign = browser_user.http.post(url, data=answer, headers=cross)
-    first = send_form(browser_user, **answer)
+    foreign = browser_user.http.post(url, data=response, headers=cross)
+    first = send_form(browser_user, **response)
     browser_user.http.cookies.update(cookies)
-    second = send_form(browser_user, **answer)
+    second = send_form(browser_user, **response)
 
     titles = ["Another browser", "Connected", "This link was already used"]
     assert titles == [heading(page) for page in (foreign, first, second)]

@@ -40,8 +40,8 @@ def call_concurrently(gateway: Gateway, connection_id: str, count: int) -> list[
     url, query = f"{gateway.base_url}/v1/connectors/notes/databases", {"connection_id": connection_id}
 
     async def call(client: ClientSession) -> tuple[int, str]:
-        async with client.get(url, params=query) as answer:
-            return answer.status, (await answer.json()).get("error", {}).get("code", "")
+        async with client.get(url, params=query) as response:
+            return response.status, (await response.json()).get("error", {}).get("code", "")
 
     async def call_all() -> list[tuple[int, str]]:
         async with ClientSession(

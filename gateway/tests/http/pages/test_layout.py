@@ -12,12 +12,12 @@ ASSETS = ["/assets/style.css", "/assets/icon.svg"]
 
 @pytest.mark.parametrize("path", ASSETS)
 def test_page_assets_are_served_by_the_gateway_and_cached(gateway: Gateway, path: str) -> None:
-    answer = gateway.http.get(gateway.base_url + path)
+    response = gateway.http.get(gateway.base_url + path)
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
     assert ("nosniff", True) == (
-        answer.headers["x-content-type-options"],
-        "immutable" in answer.headers["cache-control"],
+        response.headers["x-content-type-options"],
+        "immutable" in response.headers["cache-control"],
     )
 
 
