@@ -26,7 +26,7 @@ MAX_TEXT = 65_536
 def _email(text: str) -> str:
     address = text.strip().lower()
     try:
-        validate_email(address, check_deliverability=False, test_settings_reader=True)
+        validate_email(address, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
         raise PydanticCustomError("email", "Should be an e-mail address") from error
     return address

@@ -56,7 +56,7 @@ def _recipient(written: str) -> mime.Mailbox:
     # The vendor delivers, so it checks whether a domain exists. Non-ASCII characters before the ``@`` are rejected
     # here, because many servers on the way reject them.
     valid = validate_email(
-        address, allow_smtputf8=False, strict=True, check_deliverability=False, test_settings_reader=True
+        address, allow_smtputf8=False, strict=True, check_deliverability=False, test_environment=True
     )
     return mime.Mailbox(unquote(name), str(valid.ascii_email))
 

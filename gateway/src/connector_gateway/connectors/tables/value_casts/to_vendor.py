@@ -54,7 +54,7 @@ def _email(_: Field, value: Any) -> str:
     try:
         if text:
             # Only the form is checked, without look-ups, so addresses under .test and similar domains are valid.
-            validate_email(text, check_deliverability=False, test_settings_reader=True)
+            validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
         raise UnfitValue("it is no e-mail address") from error
     return text
