@@ -248,7 +248,7 @@ def test_protocol_errors_are_counted_and_logged_without_content(
         client.say(text)
         _, body = client.answer()
 
-    expected = {"event": "refused by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
+    expected = {"event": "rejected by protocol", "log_level": "warning", "code": reason, "client": "127.0.0.1"}
     assert 1 == count_rejections(gateway, reason) - before
     assert [{**expected, "run_id": body["run_id"]}] == logged
 
