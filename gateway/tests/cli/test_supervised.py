@@ -19,7 +19,7 @@ class Starting:
     """An application that goes on starting until it is told to stop."""
 
     def __init__(self) -> None:
-        self.stopping = Shutdown()
+        self.shutdown = Shutdown()
         self.clients = ClientConnections(ConnectionLimits())
         self.fixed_segments: Collection[str] = ()
 
@@ -33,7 +33,7 @@ class Starting:
         """Answer nothing."""
 
     async def _stops(self) -> bool:
-        return self.stopping.started
+        return self.shutdown.started
 
 
 @requirement("common-209")
