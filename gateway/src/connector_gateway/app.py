@@ -66,7 +66,7 @@ from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.asgi_application import Check
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
-from connector_gateway.http.server.client_address import ForwardedClient
+from connector_gateway.http.server.client_ip import ForwardedClient
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricSources, ProcessMetrics
 from connector_gateway.http.server.worker_metrics import WorkerMetrics

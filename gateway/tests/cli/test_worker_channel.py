@@ -19,7 +19,7 @@ class Starting:
     """An application that keeps starting until shutdown."""
 
     def __init__(self) -> None:
-        self.stopping = Shutdown()
+        self.shutdown = Shutdown()
         self.clients = ClientConnections(ConnectionLimits())
         self.fixed_segments: Collection[str] = ()
 
@@ -33,7 +33,7 @@ class Starting:
         """Send no response."""
 
     async def _stops(self) -> bool:
-        return self.stopping.started
+        return self.shutdown.started
 
 
 @requirement("common-209")

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.server.client_address import ForwardedClient, parse_node
+from connector_gateway.http.server.client_ip import ForwardedClient, parse_node
 from harness.requirement import requirement
 
 PROXY, CLIENT, INVENTED = "10.0.0.1", "203.0.113.9", "198.51.100.66"
@@ -15,7 +15,7 @@ PROXIES = [ip_network(one) for one in ("10.0.0.0/8", "fd00::/8")]
 class Application:
     """Stores the client of the last request."""
 
-    stopping = clients = lifespan = None
+    shutdown = clients = lifespan = None
     fixed_segments: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, _: Receive, __: Send) -> None:

@@ -53,9 +53,7 @@ async def read_names(database: Database) -> list[str]:
 
 
 @pytest.fixture
-async def proxied_database(
-    new_postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[PostgresProxy, Database]]:
+async def proxied(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
     """A database behind a relay, recently written to."""
     # However slow this machine is, no connection is checked before its use.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
@@ -66,21 +64,21 @@ async def proxied_database(
 
 
 @pytest.fixture
-async def server_database(new_postgres: str) -> AsyncIterator[Database]:
+async def database(new_postgres: str) -> AsyncIterator[Database]:
     async with Database(new_postgres) as database:
         yield database
 
 
-async def test_rows_are_committed_in_one_round_trip(proxied_database: tuple[PostgresProxy, Database]) -> None:
-    relay, database = proxied_database
+async def test_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(40)))
 
     assert 1 == relay.round_trips
     assert 43 == len(await read_names(database))
 
 
-async def test_fenced_rows_are_committed_in_one_round_trip(proxied_database: tuple[PostgresProxy, Database]) -> None:
-    relay, database = proxied_database
+async def test_fenced_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
     passed = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
 
@@ -88,88 +86,84 @@ async def test_fenced_rows_are_committed_in_one_round_trip(proxied_database: tup
     assert [True] * 20 == passed
 
 
-async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(server_database: Database) -> None:
+async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(database: Database) -> None:
     runs = ["run 3", "run 1", "run 2"]
     claims = [((CLAIM, claim("same", run)), [(INSERT, workspace(run))]) for run in runs]
     claims += [((CLAIM, claim("other", "run 4")), [(INSERT, workspace("run 4"))])]
-    passed = await asyncio.gather(*(server_database.put_all(puts, fence) for fence, puts in claims))
-    again = await server_database.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
+    passed = await asyncio.gather(*(database.put_all(puts, fence) for fence, puts in claims))
+    again = await database.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
 
     query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
-    holders = await server_database.read(lambda reading: list(reading.execute(query).scalars()))
+    holders = await database.read(lambda reading: list(reading.execute(query).scalars()))
     assert [True, False, False, True, False] == [*passed, again]
-    assert ["run 3", "run 4"] == holders == await read_names(server_database)
+    assert ["run 3", "run 4"] == holders == await read_names(database)
 
 
-async def test_each_fence_of_a_commit_is_checked_separately(server_database: Database) -> None:
-    await asyncio.gather(*(server_database.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
+async def test_each_fence_of_a_commit_is_checked_separately(database: Database) -> None:
+    await asyncio.gather(*(database.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
     passed = await asyncio.gather(
         *(
-            server_database.put_all(
-                [(INSERT, workspace(key))], (SET_INTENT, intent_row(key, run_id, key.encode() * 3)), key
-            )
+            database.put_all([(INSERT, workspace(key))], (SET_INTENT, intent_row(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
         )
     )
 
     query = select(tables.claims.c.sealed).order_by(tables.claims.c.idempotency_key)
-    rows = await server_database.read(lambda reading: list(reading.execute(query).scalars()))
+    rows = await database.read(lambda reading: list(reading.execute(query).scalars()))
     assert [True, False, True, False] == passed
     assert [b"aaa", None, b"ccc"] == rows
-    assert ["a", "c"] == await read_names(server_database)
+    assert ["a", "c"] == await read_names(database)
 
 
-async def test_unusual_values_are_stored_unchanged(server_database: Database) -> None:
+async def test_unusual_values_are_stored_unchanged(database: Database) -> None:
     odd = '“\\x00” {"a": [1]} \\ \' % %s \n\t \u2028 😀'
-    await server_database.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
-    await server_database.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
+    await database.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
+    await database.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
 
     workspaces, claims = select(tables.workspaces), select(tables.claims)
-    stored = await server_database.read(lambda reading: reading.execute(workspaces).one())
-    claimed = await server_database.read(lambda reading: reading.execute(claims).one())
+    stored = await database.read(lambda reading: reading.execute(workspaces).one())
+    claimed = await database.read(lambda reading: reading.execute(claims).one())
     assert (odd, 1_700_000_000.123_456_7) == (stored.name, stored.created_at)
     assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
 
-async def test_a_commit_can_exceed_the_socket_buffer(server_database: Database) -> None:
+async def test_a_commit_can_exceed_the_socket_buffer(database: Database) -> None:
     rows = [claim(f"key {number}", f"run {number}") | {"sealed": bytes(500_000)} for number in range(8)]
     passed = await asyncio.gather(
-        *(server_database.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows)
+        *(database.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows)
     )
 
     length = select(func.sum(func.length(tables.claims.c.sealed)))
     assert [True] * 8 == passed
-    assert 4_000_000 == await server_database.read(lambda reading: reading.execute(length).scalar())
-    assert 8 == len(await read_names(server_database))
+    assert 4_000_000 == await database.read(lambda reading: reading.execute(length).scalar())
+    assert 8 == len(await read_names(database))
 
 
-async def test_writes_about_one_subject_are_ordered_and_others_continue(server_database: Database) -> None:
+async def test_writes_about_one_subject_are_ordered_and_others_continue(database: Database) -> None:
     stuck = Stuck()
-    first = asyncio.ensure_future(server_database.write(stuck, "one"))
+    first = asyncio.ensure_future(database.write(stuck, "one"))
     await asyncio.to_thread(stuck.begun.wait, 10)
-    second = asyncio.ensure_future(server_database.write(insert_workspace("one"), "one"))
-    await server_database.write(insert_workspace("other"), "other")
-    before = await read_names(server_database)
+    second = asyncio.ensure_future(database.write(insert_workspace("one"), "one"))
+    await database.write(insert_workspace("other"), "other")
+    before = await read_names(database)
     stuck.go.set()
     await asyncio.gather(first, second)
 
     assert ["other"] == before
-    assert ["one", "other"] == await read_names(server_database)
+    assert ["one", "other"] == await read_names(database)
 
 
-async def test_writers_about_one_subject_do_not_share_a_statement(server_database: Database) -> None:
-    await server_database.put(INSERT, workspace("ws"))
+async def test_writers_about_one_subject_do_not_share_a_statement(database: Database) -> None:
+    await database.put(INSERT, workspace("ws"))
     renamed = [(RENAME, {"_id": "ws", "_name": name}) for name in ("second", "third")]
-    await asyncio.gather(*(server_database.put_all([], fence, "ws") for fence in renamed))
+    await asyncio.gather(*(database.put_all([], fence, "ws") for fence in renamed))
 
-    assert ["third"] == await read_names(server_database)
+    assert ["third"] == await read_names(database)
 
 
-async def test_a_transaction_interrupted_after_sending_is_not_retried(
-    proxied_database: tuple[PostgresProxy, Database],
-) -> None:
-    relay, database = proxied_database
+async def test_a_transaction_interrupted_after_sending_is_not_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
     outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
     await database.put(INSERT, workspace("c"))
@@ -178,10 +172,8 @@ async def test_a_transaction_interrupted_after_sending_is_not_retried(
     assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
-async def test_fenced_rows_interrupted_after_sending_are_not_retried(
-    proxied_database: tuple[PostgresProxy, Database],
-) -> None:
-    relay, database = proxied_database
+async def test_fenced_rows_interrupted_after_sending_are_not_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"COMMIT"
     fenced = [([(INSERT, workspace(name))], (TAKE, workspace(f"fence {name}")), name) for name in "ab"]
     outcomes = await asyncio.gather(*(database.put_all(*each) for each in fenced), return_exceptions=True)
@@ -191,36 +183,30 @@ async def test_fenced_rows_interrupted_after_sending_are_not_retried(
     assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
-async def test_a_transaction_interrupted_before_its_commit_is_retried(
-    proxied_database: tuple[PostgresProxy, Database],
-) -> None:
-    relay, database = proxied_database
+async def test_a_transaction_interrupted_before_its_commit_is_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
     await asyncio.gather(*(database.write(insert_workspace(name), name) for name in "ab"))
 
     assert ["a", "b"] == (await read_names(database))[:2]
 
 
-async def test_rows_of_a_failed_fence_are_not_written_alongside_others(server_database: Database) -> None:
-    await server_database.put_all([(INSERT, workspace("kept"))], (CLAIM, claim("taken", "first")))
+async def test_rows_of_a_failed_fence_are_not_written_alongside_others(database: Database) -> None:
+    await database.put_all([(INSERT, workspace("kept"))], (CLAIM, claim("taken", "first")))
     rename = [(RENAME, {"_id": "kept", "_name": "renamed"})]
     passed = await asyncio.gather(
-        server_database.put_all([(INSERT, workspace("without a fence"))]),
-        server_database.put_all(rename, (CLAIM, claim("taken", "second"))),
-        server_database.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, intent_row("taken", "first", b"x"))),
-        server_database.put_all(
-            [(INSERT, workspace("lost"))], (SET_INTENT, intent_row("taken", "second", b"y")), "second"
-        ),
+        database.put_all([(INSERT, workspace("without a fence"))]),
+        database.put_all(rename, (CLAIM, claim("taken", "second"))),
+        database.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, intent_row("taken", "first", b"x"))),
+        database.put_all([(INSERT, workspace("lost"))], (SET_INTENT, intent_row("taken", "second", b"y")), "second"),
     )
 
     assert [True, False, True, False] == list(passed)
-    assert ["fenced", "kept", "without a fence"] == await read_names(server_database)
+    assert ["fenced", "kept", "without a fence"] == await read_names(database)
 
 
-async def test_connections_lost_while_idle_are_detected_before_use(
-    proxied_database: tuple[PostgresProxy, Database],
-) -> None:
-    relay, database = proxied_database
+async def test_connections_lost_while_idle_are_detected_before_use(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut()
     await asyncio.sleep(0)
 
@@ -257,9 +243,9 @@ async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_po
 PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
 
-async def test_a_statement_is_prepared_once_for_each_session(server_database: Database) -> None:
-    results = [await server_database.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
-    counts = [await server_database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
+async def test_a_statement_is_prepared_once_for_each_session(database: Database) -> None:
+    results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
+    counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 
     assert (30, 1) == (sum(results), max(counts))
 

@@ -51,7 +51,7 @@ async def outcome_codes(*writing: Any) -> list[str]:
 
 
 @pytest.fixture
-async def impatient_database(database_url: str) -> AsyncIterator[Database]:
+async def impatient(database_url: str) -> AsyncIterator[Database]:
     async with Database(database_url, seconds=SOON) as opened:
         yield opened
 
@@ -91,37 +91,31 @@ async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -
     assert not isinstance(caught.value, StorageUnavailable)
 
 
-async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(impatient_database: Database) -> None:
-    attempts = Attempts(impatient_database)
-    with read_only(impatient_database):
-        codes = await outcome_codes(
-            *(impatient_database.write(insert_workspace(f"ws {number}")) for number in range(50))
-        )
+async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(impatient: Database) -> None:
+    attempts = Attempts(impatient)
+    with read_only(impatient):
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(50)))
 
     assert {"storage_unavailable"} == set(codes)
     assert 2 == attempts.count
 
 
-async def test_the_wait_for_a_lock_is_limited(impatient_database: Database) -> None:
+async def test_the_wait_for_a_lock_is_limited(impatient: Database) -> None:
     engine = create_engine(
-        make_url(impatient_database.url).set(
-            drivername="sqlite" if impatient_database.embedded else "postgresql+psycopg"
-        )
+        make_url(impatient.url).set(drivername="sqlite" if impatient.embedded else "postgresql+psycopg")
     )
-    lock = "BEGIN EXCLUSIVE" if impatient_database.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
+    lock = "BEGIN EXCLUSIVE" if impatient.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
     with engine.connect() as other:
         other.exec_driver_sql(lock)
         began = time.monotonic()
-        codes = await outcome_codes(
-            *(impatient_database.write(insert_workspace(f"ws {number}")) for number in range(30))
-        )
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(30)))
         took = time.monotonic() - began
         other.rollback()
     engine.dispose()
 
     assert {"storage_unavailable"} == set(codes)
     assert took < 3 * SOON
-    assert None is await impatient_database.write(insert_workspace("after"))  # type: ignore[func-returns-value]
+    assert None is await impatient.write(insert_workspace("after"))  # type: ignore[func-returns-value]
 
 
 @requirement("common-139")
@@ -137,29 +131,25 @@ async def test_a_possibly_committed_write_is_not_retried(database: Database, mon
     assert ["a", "b"] == await read_names(database)
 
 
-async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(
-    impatient_database: Database,
-) -> None:
+async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(impatient: Database) -> None:
     stuck = Stuck()
-    silent = asyncio.ensure_future(impatient_database.write(stuck))
+    silent = asyncio.ensure_future(impatient.write(stuck))
     await asyncio.to_thread(stuck.begun.wait, 5)
-    codes = await outcome_codes(
-        silent, *(impatient_database.write(insert_workspace(f"behind {number}")) for number in range(3))
-    )
+    codes = await outcome_codes(silent, *(impatient.write(insert_workspace(f"behind {number}")) for number in range(3)))
     stuck.go.set()
-    await impatient_database.write(insert_workspace("after"))
+    await impatient.write(insert_workspace("after"))
 
     assert ["storage_unavailable"] * 4 == codes
-    assert ["after"] == await read_names(impatient_database)
+    assert ["after"] == await read_names(impatient)
 
 
-async def test_a_read_from_a_silent_database_times_out(impatient_database: Database) -> None:
+async def test_a_read_from_a_silent_database_times_out(impatient: Database) -> None:
     stuck = Stuck()
-    codes = await outcome_codes(impatient_database.read(stuck))
+    codes = await outcome_codes(impatient.read(stuck))
     stuck.go.set()
 
     assert ["storage_unavailable"] == codes
-    assert [] == await read_names(impatient_database)
+    assert [] == await read_names(impatient)
 
 
 async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> None:
@@ -178,21 +168,17 @@ async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> N
     assert took < 5 * SOON
 
 
-async def test_an_excess_writer_is_rejected_immediately(
-    impatient_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_excess_writer_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(
-        *(impatient_database.write(insert_workspace(name)) for name in "abc")
+        *(impatient.write(insert_workspace(name)) for name in "abc")
     )
 
 
-async def test_an_excess_reader_is_rejected_immediately(
-    impatient_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_excess_reader_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
-    reading = [impatient_database.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    reading = [impatient.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
@@ -340,11 +326,9 @@ async def test_history_reads_do_not_delay_other_readers(database: Database) -> N
 
 
 async def test_an_excess_history_read_is_rejected_promptly(
-    impatient_database: Database, monkeypatch: pytest.MonkeyPatch
+    impatient: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BROWSING", 2)
-    browsing = [
-        impatient_database.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)
-    ]
+    browsing = [impatient.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -94,8 +94,8 @@ class JobRunner:
             number += 1
             due = (job for job in self._always if self._resumes_at.get(job, 0) <= number)
             for job in await self._round(*due, *(() if number % RARE_ROUNDS else self._rare)):
-                # An idle job may start up to a minute late: nothing waits for it, since queries ignore expired rows,
-                # and each empty table costs one read a minute instead of thirty.
+                # An idle job may start up to a minute late: retention is counted in hours or days, and nothing waits
+                # for a deletion. In return, each empty table costs one read a minute instead of thirty.
                 self._resumes_at[job] = number + RARE_ROUNDS
 
     async def _repeat(self, job: Job) -> int:

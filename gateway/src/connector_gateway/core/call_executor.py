@@ -235,7 +235,7 @@ class CallExecutor:
                 connection.account,
                 self.shared,
                 self.clock,
-                stopping=self.shutdown,
+                shutdown=self.shutdown,
                 usage=self.usage,
                 connection_id=connection.connection_id,
             ),

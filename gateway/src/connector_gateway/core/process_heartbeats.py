@@ -102,7 +102,7 @@ class ProcessHeartbeats:
         self._must_be_single = self.single_instance and not self.database.embedded
         """Whether this process has to be the only one on a database server, and checks it."""
 
-        self._stopping = self.shutdown or Shutdown()
+        self._shutdown = self.shutdown or Shutdown()
 
     async def __aenter__(self) -> Self:
         self.offline_since = await self._last_heartbeat()
@@ -241,7 +241,7 @@ class ProcessHeartbeats:
         if self._must_be_single and oldest != self.process_id:
             reason = f"{self._in_use_message(oldest)}, which started earlier."
             log.error("stopping", reason=reason)
-            self._stopping.start(reason)
+            self._shutdown.start(reason)
 
     async def _heartbeat_loop(self) -> None:
         while True:

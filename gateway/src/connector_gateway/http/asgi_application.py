@@ -137,7 +137,7 @@ class Service:
 class AsgiApp(Protocol):
     """The ASGI application, with or without middleware."""
 
-    stopping: Shutdown
+    shutdown: Shutdown
     clients: ClientConnections
     fixed_segments: Collection[str]
     """The fixed segments of paths, which logs and traces may include."""
@@ -164,7 +164,7 @@ class Application:
         public: Router | None,
         pages: Collection[str],
     ) -> None:
-        self.stopping = service.edge.stopping
+        self.shutdown = service.edge.shutdown
         self.clients = service.clients
         templates = [*operations.paths, *pages, *(route.path for route in others.routes if isinstance(route, Route))]
         segments = {segment for template in templates for segment in template.split("/")}
@@ -319,7 +319,7 @@ def _health_routes(service: Service) -> Iterator[Route]:
     async def readiness(_: Request) -> Response:
         states = {name: await _run_check(check) for name, check in service.checks.items()}
         healthy = all(state == "ok" for state in states.values())
-        status = "stopping" if service.edge.stopping.draining else "ready" if healthy else "not ready"
+        status = "stopping" if service.edge.shutdown.draining else "ready" if healthy else "not ready"
         body = {"status": status, "checks": states, "shared_store": service.shared.state}
         return _json(200 if status == "ready" else 503, body)
 

@@ -37,7 +37,7 @@ READS, WRITES = CONNECTORS["notes"].operations[:2]
 
 
 @dataclass
-class TwoKeyStores:
+class Stores:
     """Keys in two processes on one database."""
 
     here: ApiKeys
@@ -50,10 +50,10 @@ class TwoKeyStores:
 
 
 @pytest.fixture
-async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[TwoKeyStores]:
+async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[Stores]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspace = await Workspaces(here, clock).create("tests")
-        yield TwoKeyStores(
+        yield Stores(
             ApiKeys(here, clock, operations=NAMES), ApiKeys(elsewhere, clock), workspace["workspace_id"], clock
         )
 
@@ -118,7 +118,7 @@ def test_a_key_is_parsed_from_the_header(header: str) -> None:
 
 
 @requirement("common-59", "common-60")
-async def test_a_key_identifies_its_caller(stores: TwoKeyStores) -> None:
+async def test_a_key_identifies_its_caller(stores: Stores) -> None:
     issued = await stores.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
     caller = await stores.here.authenticate(f"Bearer {issued['key']}")
 
@@ -131,7 +131,7 @@ async def test_a_key_identifies_its_caller(stores: TwoKeyStores) -> None:
     assert frozenset({ConnectionId("conn_1")}) == caller.connection_ids
 
 
-async def test_a_key_is_not_stored(stores: TwoKeyStores) -> None:
+async def test_a_key_is_not_stored(stores: Stores) -> None:
     issued = await stores.issue()
     listed, _ = await stores.here.page(stores.workspace_id, None, 50)
 
@@ -140,7 +140,7 @@ async def test_a_key_is_not_stored(stores: TwoKeyStores) -> None:
 
 
 @requirement("common-64")
-async def test_only_the_digest_of_a_key_is_stored(stores: TwoKeyStores) -> None:
+async def test_only_the_digest_of_a_key_is_stored(stores: Stores) -> None:
     issued = await stores.issue()
     query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
     row = await stores.here.database.read(lambda reading: reading.execute(query).mappings().one())
@@ -149,7 +149,7 @@ async def test_only_the_digest_of_a_key_is_stored(stores: TwoKeyStores) -> None:
     assert issued["key"][:-4] not in str(dict(row))
 
 
-async def test_keys_are_listed_newest_first(stores: TwoKeyStores) -> None:
+async def test_keys_are_listed_newest_first(stores: Stores) -> None:
     stores.clock.at += 1
     issued = [(await stores.issue(name=str(number)))["key_id"] for number in range(3)]
 
@@ -159,11 +159,11 @@ async def test_keys_are_listed_newest_first(stores: TwoKeyStores) -> None:
 
 
 @requirement("common-57")
-async def test_an_unknown_key_is_rejected(stores: TwoKeyStores) -> None:
+async def test_an_unknown_key_is_rejected(stores: Stores) -> None:
     assert not await is_accepted(stores.here, generate_key())
 
 
-async def test_a_key_without_a_workspace_is_not_created(stores: TwoKeyStores) -> None:
+async def test_a_key_without_a_workspace_is_not_created(stores: Stores) -> None:
     with pytest.raises(WorkspaceNotFound):
         await stores.here.create(WorkspaceId("ws_nothing"), "read")
 
@@ -177,7 +177,7 @@ def test_a_read_key_cannot_write() -> None:
 
 
 @requirement("common-191")
-async def test_a_key_limited_to_operations_cannot_call_others(stores: TwoKeyStores) -> None:
+async def test_a_key_limited_to_operations_cannot_call_others(stores: Stores) -> None:
     key = await stores.issue(operations=["notes_list_databases", "boards_*"])
     caller = await stores.elsewhere.authenticate(f"Bearer {key['key']}")
 
@@ -188,7 +188,7 @@ async def test_a_key_limited_to_operations_cannot_call_others(stores: TwoKeyStor
 
 
 @requirement("common-191")
-async def test_a_key_limited_to_unknown_operations_is_not_created(stores: TwoKeyStores) -> None:
+async def test_a_key_limited_to_unknown_operations_is_not_created(stores: Stores) -> None:
     with pytest.raises(InvalidParameters) as raised:
         await stores.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
 
@@ -215,7 +215,7 @@ def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
 
 
 @requirement("common-192")
-async def test_a_key_that_would_already_be_expired_is_rejected(stores: TwoKeyStores) -> None:
+async def test_a_key_that_would_already_be_expired_is_rejected(stores: Stores) -> None:
     with pytest.raises(InvalidParameters) as raised:
         await stores.issue(expires_at=stores.clock.now())
 
@@ -223,7 +223,7 @@ async def test_a_key_that_would_already_be_expired_is_rejected(stores: TwoKeySto
 
 
 @requirement("common-57", "common-65")
-async def test_a_key_works_until_it_expires(stores: TwoKeyStores) -> None:
+async def test_a_key_works_until_it_expires(stores: Stores) -> None:
     key = (await stores.issue(expires_at=stores.clock.at + 10))["key"]
     before = await is_accepted(stores.here, key)
     stores.clock.at += 9
@@ -235,7 +235,7 @@ async def test_a_key_works_until_it_expires(stores: TwoKeyStores) -> None:
 
 
 @requirement("common-57", "common-66")
-async def test_a_revoked_key_is_rejected_here_immediately(stores: TwoKeyStores) -> None:
+async def test_a_revoked_key_is_rejected_here_immediately(stores: Stores) -> None:
     issued = await stores.issue()
     before = await is_accepted(stores.here, issued["key"])
     await stores.here.revoke(issued["key_id"])
@@ -243,7 +243,7 @@ async def test_a_revoked_key_is_rejected_here_immediately(stores: TwoKeyStores) 
     assert (True, False) == (before, await is_accepted(stores.here, issued["key"]))
 
 
-async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(stores: TwoKeyStores) -> None:
+async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(stores: Stores) -> None:
     issued = await stores.issue()
     before = await is_accepted(stores.elsewhere, issued["key"])
     await stores.here.revoke(issued["key_id"])
@@ -254,9 +254,7 @@ async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(stores: 
 
 
 @requirement("common-66")
-async def test_a_slow_look_up_does_not_extend_the_lifetime(
-    stores: TwoKeyStores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_look_up_does_not_extend_the_lifetime(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await stores.issue()
     looked_up, answered, read = asyncio.Event(), asyncio.Event(), stores.elsewhere.database.read
 
@@ -279,9 +277,7 @@ async def test_a_slow_look_up_does_not_extend_the_lifetime(
     assert [True, False] == [await before, await after]
 
 
-async def test_a_key_revoked_during_its_look_up_is_not_cached(
-    stores: TwoKeyStores, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_revoked_during_its_look_up_is_not_cached(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await stores.issue()
     looked_up, revoked, read = asyncio.Event(), asyncio.Event(), stores.here.database.read
 
@@ -301,7 +297,7 @@ async def test_a_key_revoked_during_its_look_up_is_not_cached(
     assert not await is_accepted(stores.here, issued["key"])
 
 
-async def test_revoking_twice_succeeds_and_retains_the_first_time(stores: TwoKeyStores) -> None:
+async def test_revoking_twice_succeeds_and_retains_the_first_time(stores: Stores) -> None:
     issued = await stores.issue()
     first = await stores.here.revoke(issued["key_id"])
     stores.clock.at += 1
@@ -309,12 +305,12 @@ async def test_revoking_twice_succeeds_and_retains_the_first_time(stores: TwoKey
     assert first == await stores.here.revoke(issued["key_id"])
 
 
-async def test_a_key_that_does_not_exist_cannot_be_revoked(stores: TwoKeyStores) -> None:
+async def test_a_key_that_does_not_exist_cannot_be_revoked(stores: Stores) -> None:
     with pytest.raises(KeyNotFound):
         await stores.here.revoke(KeyId("key_nothing"))
 
 
-async def test_a_key_created_elsewhere_is_accepted_here_immediately(stores: TwoKeyStores) -> None:
+async def test_a_key_created_elsewhere_is_accepted_here_immediately(stores: Stores) -> None:
     issued = await stores.elsewhere.create(stores.workspace_id, "read")
 
     assert await is_accepted(stores.here, issued["key"])
@@ -324,7 +320,7 @@ async def test_a_key_created_elsewhere_is_accepted_here_immediately(stores: TwoK
 
 
 @requirement("common-156")
-async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(stores: TwoKeyStores) -> None:
+async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(stores: Stores) -> None:
     wall, steady = ManualClock(), ManualClock()
     keys = ApiKeys(stores.here.database, wall, steady)
     issued = await stores.issue()
@@ -339,13 +335,13 @@ async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_b
 # Last use
 
 
-async def test_an_unused_key_has_no_last_use(stores: TwoKeyStores) -> None:
+async def test_an_unused_key_has_no_last_use(stores: Stores) -> None:
     created = await stores.issue()
 
     assert created["last_used_at"] is None
 
 
-async def test_the_last_use_is_reported_immediately_in_its_process(stores: TwoKeyStores) -> None:
+async def test_the_last_use_is_reported_immediately_in_its_process(stores: Stores) -> None:
     created = await stores.issue()
     await stores.here.authenticate(f"Bearer {created['key']}")
     [newest, *_], _ = await stores.here.page(stores.workspace_id, None, 50)
@@ -353,7 +349,7 @@ async def test_the_last_use_is_reported_immediately_in_its_process(stores: TwoKe
     assert utc_datetime(stores.clock.now()) == newest["last_used_at"]
 
 
-async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(stores: TwoKeyStores) -> None:
+async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(stores: Stores) -> None:
     created = await stores.issue()
     await stores.here.authenticate(f"Bearer {created['key']}")
     [before, *_], _ = await stores.elsewhere.page(stores.workspace_id, None, 50)
@@ -364,7 +360,7 @@ async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(stores: TwoK
     assert (1, utc_datetime(stores.clock.now())) == (noted, after["last_used_at"])
 
 
-async def test_an_earlier_use_does_not_replace_a_later_one(stores: TwoKeyStores) -> None:
+async def test_an_earlier_use_does_not_replace_a_later_one(stores: Stores) -> None:
     created = await stores.issue()
     await stores.here.authenticate(f"Bearer {created['key']}")
     stores.clock.at += 5
@@ -376,7 +372,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(stores: TwoKeyStores)
     assert utc_datetime(stores.clock.now()) == newest["last_used_at"]
 
 
-async def test_a_stored_use_is_not_stored_again(stores: TwoKeyStores) -> None:
+async def test_a_stored_use_is_not_stored_again(stores: Stores) -> None:
     created = await stores.issue()
     await stores.here.authenticate(f"Bearer {created['key']}")
     counts = [await stores.here.last_used.store_last_used(), await stores.here.last_used.store_last_used()]
@@ -384,7 +380,7 @@ async def test_a_stored_use_is_not_stored_again(stores: TwoKeyStores) -> None:
     assert [1, 0] == counts
 
 
-async def test_a_use_that_could_not_be_stored_is_stored_later(stores: TwoKeyStores) -> None:
+async def test_a_use_that_could_not_be_stored_is_stored_later(stores: Stores) -> None:
     created = await stores.issue()
     await stores.here.authenticate(f"Bearer {created['key']}")
     with read_only(stores.here.database), pytest.raises(StorageUnavailable):
@@ -393,7 +389,7 @@ async def test_a_use_that_could_not_be_stored_is_stored_later(stores: TwoKeyStor
     assert 1 == await stores.here.last_used.store_last_used()
 
 
-async def test_an_expired_key_is_rejected_with_its_expiry_time(stores: TwoKeyStores) -> None:
+async def test_an_expired_key_is_rejected_with_its_expiry_time(stores: Stores) -> None:
     stores.clock.at = 999_999_999.0
     key = (await stores.issue(expires_at=1_000_000_000.0))["key"]
     stores.clock.at += 1
@@ -402,7 +398,7 @@ async def test_an_expired_key_is_rejected_with_its_expiry_time(stores: TwoKeySto
         await stores.here.authenticate(f"Bearer {key}")
 
 
-async def test_a_rejected_key_has_no_last_use(stores: TwoKeyStores) -> None:
+async def test_a_rejected_key_has_no_last_use(stores: Stores) -> None:
     created = await stores.issue(expires_at=stores.clock.now() + 1)
     stores.clock.at += 1
 

@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.core.connections.connection_setup import select_same_account
 from connector_gateway.storage.sql.database import Database
-from gateway.tests.core.connections.test_connections import TwoConnectionStores, create_store, stores, vault
+from gateway.tests.core.connections.test_connections import Stores, create_store, stores, vault
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.query_plans import plans
@@ -19,7 +19,7 @@ BOTH_BEFORE = "workspace_id=? AND connector=? AND connection_id<?)"
 
 
 @requirement("connections-26")
-async def test_pages_of_connections_omit_removed_ones(stores: TwoConnectionStores) -> None:
+async def test_pages_of_connections_omit_removed_ones(stores: Stores) -> None:
     oldest, removed, older, newest = [await stores.make() for _ in range(4)]
     await stores.here.remove(removed)
     workspace_id = stores.caller.workspace_id
@@ -31,7 +31,7 @@ async def test_pages_of_connections_omit_removed_ones(stores: TwoConnectionStore
 
 
 @requirement("connections-26")
-async def test_a_page_that_ends_with_the_last_connection_is_the_last(stores: TwoConnectionStores) -> None:
+async def test_a_page_that_ends_with_the_last_connection_is_the_last(stores: Stores) -> None:
     connection_ids = [await stores.make() for _ in range(2)]
     page = await stores.here.page(stores.caller.workspace_id, connector="shelf", limit=2)
 

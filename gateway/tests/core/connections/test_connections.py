@@ -30,7 +30,7 @@ from harness.requirement import requirement
 
 
 @dataclass
-class TwoConnectionStores:
+class Stores:
     """Connections in two processes on one database."""
 
     here: ConnectionStore
@@ -62,12 +62,12 @@ def create_store(
 
 
 @pytest.fixture
-async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[TwoConnectionStores]:
+async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[Stores]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspaces = Workspaces(here, clock)
         workspace_id = (await workspaces.create("tests"))["workspace_id"]
         caller = Caller(KeyId("key_1"), workspace_id, "read_write", 120, None, None)
-        yield TwoConnectionStores(
+        yield Stores(
             create_store(here, vault(), clock),
             create_store(elsewhere, vault(), clock),
             workspaces,
@@ -77,16 +77,14 @@ async def stores(common_database_url: str, clock: ManualClock) -> AsyncIterator[
 
 
 @requirement("common-8")
-async def test_an_open_connection_provides_its_secrets(stores: TwoConnectionStores) -> None:
+async def test_an_open_connection_provides_its_secrets(stores: Stores) -> None:
     connection = await stores.here.open(stores.caller, "shelf", await stores.make())
 
     assert {"token": "open-sesame-open"} == await connection.credentials()
     assert "sesame" not in repr(connection)
 
 
-async def test_connections_of_one_account_share_its_budget_without_exposing_secrets(
-    stores: TwoConnectionStores,
-) -> None:
+async def test_connections_of_one_account_share_its_budget_without_exposing_secrets(stores: Stores) -> None:
     one = await stores.here.open(stores.caller, "shelf", await stores.make())
     same = await stores.here.open(stores.caller, "shelf", await stores.make())
     other = await stores.here.open(stores.caller, "shelf", await stores.make(credentials={"token": "another-token"}))
@@ -96,7 +94,7 @@ async def test_connections_of_one_account_share_its_budget_without_exposing_secr
 
 
 @requirement("common-49", "common-67")
-async def test_unknown_foreign_and_forbidden_connections_are_indistinguishable(stores: TwoConnectionStores) -> None:
+async def test_unknown_foreign_and_forbidden_connections_are_indistinguishable(stores: Stores) -> None:
     own = await stores.make()
     stranger = Caller(KeyId("k"), WorkspaceId("ws_other"), "read", 120, None, None)
     limited = Caller(KeyId("k"), stores.caller.workspace_id, "read", 120, frozenset(), None)
@@ -109,21 +107,19 @@ async def test_unknown_foreign_and_forbidden_connections_are_indistinguishable(s
     assert [ConnectionNotFound] * 3 == list(map(type, errors))
 
 
-async def catch_error(stores: TwoConnectionStores, caller: Caller, connection_id: str) -> BaseException:
+async def catch_error(stores: Stores, caller: Caller, connection_id: str) -> BaseException:
     with pytest.raises(ConnectionNotFound) as raised:
         await stores.here.open(caller, "shelf", connection_id)
     return raised.value
 
 
 @requirement("common-50")
-async def test_a_connection_of_another_connector_is_a_mismatch(stores: TwoConnectionStores) -> None:
+async def test_a_connection_of_another_connector_is_a_mismatch(stores: Stores) -> None:
     with pytest.raises(ConnectionMismatch):
         await stores.here.open(stores.caller, "notes", await stores.make())
 
 
-async def test_a_change_applies_here_immediately_and_elsewhere_within_three_seconds(
-    stores: TwoConnectionStores,
-) -> None:
+async def test_a_change_applies_here_immediately_and_elsewhere_within_three_seconds(stores: Stores) -> None:
     uid = await stores.make()
     await stores.here.open(stores.caller, "shelf", uid)
     await stores.elsewhere.open(stores.caller, "shelf", uid)
@@ -135,9 +131,7 @@ async def test_a_change_applies_here_immediately_and_elsewhere_within_three_seco
     assert {"token": "a-newer-token"} == await here.credentials() == await elsewhere.credentials()
 
 
-async def test_a_removal_applies_here_immediately_and_elsewhere_within_three_seconds(
-    stores: TwoConnectionStores,
-) -> None:
+async def test_a_removal_applies_here_immediately_and_elsewhere_within_three_seconds(stores: Stores) -> None:
     uid = await stores.make()
     await stores.elsewhere.open(stores.caller, "shelf", uid)
     await stores.here.remove(uid)
@@ -148,7 +142,7 @@ async def test_a_removal_applies_here_immediately_and_elsewhere_within_three_sec
     assert [] == (await stores.here.page(stores.caller.workspace_id)).rows
 
 
-async def test_the_connection_status_that_a_call_observes_is_recorded(stores: TwoConnectionStores) -> None:
+async def test_the_connection_status_that_a_call_observes_is_recorded(stores: Stores) -> None:
     uid = await stores.make()
     connection = await stores.here.open(stores.caller, "shelf", uid)
     await stores.here.record_status(connection, "revoked")
@@ -160,7 +154,7 @@ async def test_the_connection_status_that_a_call_observes_is_recorded(stores: Tw
     assert "active" == (await stores.here.show(uid))["status"]
 
 
-async def test_connections_are_listed_by_workspace_and_connector(stores: TwoConnectionStores) -> None:
+async def test_connections_are_listed_by_workspace_and_connector(stores: Stores) -> None:
     uid = await stores.make()
     own = await stores.here.page(stores.caller.workspace_id)
 
@@ -169,19 +163,19 @@ async def test_connections_are_listed_by_workspace_and_connector(stores: TwoConn
     assert [] == (await stores.here.page(WorkspaceId("ws_other"))).rows
 
 
-async def test_a_connection_without_a_workspace_is_not_created(stores: TwoConnectionStores) -> None:
+async def test_a_connection_without_a_workspace_is_not_created(stores: Stores) -> None:
     with pytest.raises(WorkspaceNotFound):
         await stores.here.create(WorkspaceId("ws_nothing"), "shelf", {"token": "token-of-nobody"})
 
 
-async def test_an_unknown_connector_is_rejected_with_the_allowed_names(stores: TwoConnectionStores) -> None:
+async def test_an_unknown_connector_is_rejected_with_the_allowed_names(stores: Stores) -> None:
     with pytest.raises(InvalidParameters) as raised:
         await stores.make(connector="fax")
 
     assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == raised.value.details
 
 
-async def test_missing_secrets_are_named(stores: TwoConnectionStores) -> None:
+async def test_missing_secrets_are_named(stores: Stores) -> None:
     with pytest.raises(InvalidParameters) as raised:
         await stores.make(credentials={"password": "x"})
 
@@ -190,7 +184,7 @@ async def test_missing_secrets_are_named(stores: TwoConnectionStores) -> None:
 
 @requirement("common-149")
 async def test_a_connection_encrypted_with_a_missing_secret_is_reported_with_the_setting(
-    stores: TwoConnectionStores, common_database_url: str
+    stores: Stores, common_database_url: str
 ) -> None:
     uid = await stores.make()
     async with Database(common_database_url) as other:
@@ -201,13 +195,13 @@ async def test_a_connection_encrypted_with_a_missing_secret_is_reported_with_the
     assert (503, "secret_unreadable") == (raised.value.status, raised.value.code)
 
 
-async def test_a_workspace_that_does_not_exist_cannot_be_changed(stores: TwoConnectionStores) -> None:
+async def test_a_workspace_that_does_not_exist_cannot_be_changed(stores: Stores) -> None:
     with pytest.raises(WorkspaceNotFound):
         await stores.workspaces.change(WorkspaceId("ws_nothing"), name="x")
 
 
 @requirement("common-156")
-async def test_a_removal_elsewhere_applies_in_time_despite_a_clock_set_back(stores: TwoConnectionStores) -> None:
+async def test_a_removal_elsewhere_applies_in_time_despite_a_clock_set_back(stores: Stores) -> None:
     wall, steady = ManualClock(), ManualClock()
     here = create_store(stores.here.database, vault(), wall, steady)
     connection_id = await stores.make()

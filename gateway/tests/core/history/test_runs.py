@@ -52,8 +52,8 @@ class Node:
     workspace_id: WorkspaceId = field(default_factory=lambda: WorkspaceId(f"ws_{ulid()}"))
 
     def __post_init__(self) -> None:
-        self.stopping = Shutdown()
-        self.runs = RunStore(self.database, self.process_id, self.clock, self.stopping)
+        self.shutdown = Shutdown()
+        self.runs = RunStore(self.database, self.process_id, self.clock, self.shutdown)
         self.claims = Claims(self.database, self.process_id, self.clock)
         self.processes = ProcessHeartbeats(
             self.database,
@@ -61,7 +61,7 @@ class Node:
             self.clock,
             runs=self.runs,
             claims=self.claims,
-            shutdown=self.stopping,
+            shutdown=self.shutdown,
             monotonic=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
@@ -408,7 +408,7 @@ async def test_a_process_replaces_a_dead_one(new_postgres: str, clock: ManualClo
         waited = clock.at - began
         await next_one.processes.heartbeat()
 
-    assert (LIVE_SECONDS, "") == (waited, next_one.stopping.reason)
+    assert (LIVE_SECONDS, "") == (waited, next_one.shutdown.reason)
 
 
 @requirement("common-141")
@@ -421,8 +421,8 @@ async def test_the_later_of_two_concurrent_processes_stops(new_postgres: str, cl
         await first.processes.heartbeat()
 
     assert ("", f"{first.process_id}, which started earlier.") == (
-        first.stopping.reason,
-        second.stopping.reason.rpartition(" process, ")[2],
+        first.shutdown.reason,
+        second.shutdown.reason.rpartition(" process, ")[2],
     )
 
 
@@ -442,7 +442,7 @@ async def test_the_single_process_check_works_before_tables_exist(postgres_serve
 @requirement("common-144")
 async def test_a_call_interrupted_by_shutdown_is_reported_and_recorded(node: Node) -> None:
     run = Run("test")
-    node.stopping.start()
+    node.shutdown.start()
     with pytest.raises(Overloaded) as caught:
         async with node.create_recorder(run, list_things):
             raise asyncio.CancelledError

@@ -145,13 +145,13 @@ class RunStore:
         database: Database,
         process_id: ProcessId,
         clock: Clock,
-        stopping: Shutdown | None = None,
+        shutdown: Shutdown | None = None,
         *,
         steady: Clock | None = None,
     ) -> None:
         self.database = database
         self.process_id = process_id
-        self.shutdown = stopping or Shutdown()
+        self.shutdown = shutdown or Shutdown()
         self.unexpected = UnexpectedResponses()
         self.rejected_calls = RejectedCallCounter(database, steady or clock)
         self.open_runs: set[RunId] = set()

@@ -50,7 +50,7 @@ class ConnectionPacer:
         shared: SharedState,
         clock: Clock,
         *,
-        stopping: Shutdown | None = None,
+        shutdown: Shutdown | None = None,
         usage: UsageTracker | None = None,
         connection_id: str = "",
     ) -> None:
@@ -59,7 +59,7 @@ class ConnectionPacer:
         self._account = account
         self._shared = shared
         self._clock = clock
-        self._stopping = stopping or Shutdown()
+        self._shutdown = shutdown or Shutdown()
         self._usage = usage or UsageTracker(shared, clock)
         self._connection_id = connection_id
         self._has_sent = False
@@ -68,7 +68,7 @@ class ConnectionPacer:
     def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Reservation]:
         """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
         if not self._has_sent:
-            self._stopping.check()
+            self._shutdown.check()
         return self._reserve(charges, deadline)
 
     async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
@@ -116,7 +116,7 @@ class ConnectionPacer:
 
     def _sleep(self, seconds: float) -> Awaitable[None]:
         sleep = self._clock.sleep(seconds)
-        return sleep if self._has_sent else self._stopping.wait(sleep)
+        return sleep if self._has_sent else self._shutdown.wait(sleep)
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, as the vendor's throttling response demands."""

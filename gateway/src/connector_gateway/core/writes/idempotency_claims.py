@@ -177,12 +177,12 @@ class Claims:
     """Takes claims, waits for them, and builds the statements that change them in the caller's transactions."""
 
     def __init__(
-        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Shutdown | None = None
+        self, database: Database, process_id: ProcessId, clock: Clock, shutdown: Shutdown | None = None
     ) -> None:
         self._database = database
         self._process_id = process_id
         self._clock = clock
-        self._stopping = stopping or Shutdown()
+        self._shutdown = shutdown or Shutdown()
         self._local_claims: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
@@ -349,11 +349,11 @@ class Claims:
     async def _wait(self, name: ClaimName, deadline: float) -> None:
         event = self._local_claims.get(name)
         if event is None:
-            await self._stopping.wait(self._wait_for_others(name, deadline))
+            await self._shutdown.wait(self._wait_for_others(name, deadline))
             return
         try:
             waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
-            await self._stopping.wait(waiting)
+            await self._shutdown.wait(waiting)
         except TimeoutError:
             return
 

@@ -41,7 +41,7 @@ class ApiContext:
     keys: ApiKeys
     limits: KeyRateLimiter
     metrics: Metrics
-    stopping: Shutdown
+    shutdown: Shutdown
     throttle: TokenThrottle = field(kw_only=True)
     max_body_bytes: int = field(kw_only=True)
 
@@ -94,9 +94,9 @@ class OperationEndpoint:
             response = error_response(context.run, self._connector, error)
         except asyncio.CancelledError:
             # If the client disconnected, there is no response to send.
-            if not edge.stopping.started:
+            if not edge.shutdown.started:
                 raise
-            response = error_response(context.run, self._connector, edge.stopping.interrupted_error())
+            response = error_response(context.run, self._connector, edge.shutdown.interrupted_error())
         except Exception as error:  # noqa: BLE001  # every response has an error envelope
             response = error_response(context.run, self._connector, internal_error(error))
         self._metrics.observe(response.status, context.run)

@@ -24,7 +24,7 @@ class AccessLogMiddleware:
     """ASGI middleware that logs every response."""
 
     def __init__(self, application: AsgiApp) -> None:
-        self.stopping = application.stopping
+        self.shutdown = application.shutdown
         self.clients = application.clients
         self.fixed_segments = application.fixed_segments
         self._application = application

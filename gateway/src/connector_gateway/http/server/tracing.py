@@ -106,7 +106,7 @@ class TracingMiddleware:
     """ASGI middleware that records a span for each request, as a child of the caller's ``traceparent``."""
 
     def __init__(self, application: AsgiApp, tracing: Tracing) -> None:
-        self.stopping = application.stopping
+        self.shutdown = application.shutdown
         self.clients = application.clients
         self.fixed_segments = application.fixed_segments
         self._application = application

@@ -1,4 +1,4 @@
-"""The address of a client whose request a trusted proxy has forwarded.
+"""The IP of a client whose request a trusted proxy has forwarded.
 
 Every proxy appends the address of its own client. An address is reliable if a trusted proxy appended it. Everything to
 the left of an untrusted address may be forged by the client, so hops are read from the right.
@@ -32,7 +32,7 @@ class ForwardedClient:
     """ASGI middleware that sets ``scope["client"]`` to the client instead of the proxy."""
 
     def __init__(self, application: AsgiApp, proxies: Collection[Network], header: str) -> None:
-        self.stopping = application.stopping
+        self.shutdown = application.shutdown
         self.clients = application.clients
         self.fixed_segments = application.fixed_segments
         self._application = application
