@@ -42,7 +42,7 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 
 
 @requirement("mcp-15")
-@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
+@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one response", "a stream"])
 def test_a_call_of_an_earlier_protocol_version_continues_without_its_client(
     gateway: Gateway, meta: dict[str, Any]
 ) -> None:
@@ -60,7 +60,7 @@ def test_a_call_of_an_earlier_protocol_version_continues_without_its_client(
 
 
 @requirement("mcp-7")
-@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one answer", "a stream"])
+@pytest.mark.parametrize("meta", [{}, WITH_PROGRESS], ids=["one response", "a stream"])
 def test_a_call_in_progress_gets_a_response_during_shutdown(
     sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]
 ) -> None:
@@ -72,8 +72,8 @@ def test_a_call_in_progress_gets_a_response_during_shutdown(
         calling = CallThread(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[-1].times)
         code = installation.end(signal.SIGTERM)
-        answer = calling.ended()
+        response = calling.ended()
 
-    assert answer is not None
+    assert response is not None
     assert 0 == code
-    assert '"isError":false' in answer.text.replace(" ", "")
+    assert '"isError":false' in response.text.replace(" ", "")

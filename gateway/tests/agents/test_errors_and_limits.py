@@ -288,9 +288,9 @@ async def test_an_internal_error_reveals_no_detail(
 
 @requirement("mcp-7")
 def test_null_arguments_are_treated_as_missing(gateway: Gateway) -> None:
-    answer = post(gateway, "tools/call", name="notes_list_databases", arguments=None)
+    response = post(gateway, "tools/call", name="notes_list_databases", arguments=None)
 
-    assert "ok" == answer.body["result"]["structuredContent"]["status"]
+    assert "ok" == response.body["result"]["structuredContent"]["status"]
 
 
 # Which connection
@@ -480,9 +480,9 @@ async def forward_connections(gateway: Gateway, port: int) -> AsyncIterator[None
             writer.write(piece)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, questions = await asyncio.open_connection("127.0.0.1", int(gateway.base_url.rpartition(":")[2]))
-        writers.extend([writer, questions])
-        await asyncio.gather(pump(reader, questions), pump(answers, writer), return_exceptions=True)
+        from_gateway, to_gateway = await asyncio.open_connection("127.0.0.1", int(gateway.base_url.rpartition(":")[2]))
+        writers.extend([writer, to_gateway])
+        await asyncio.gather(pump(reader, to_gateway), pump(from_gateway, writer), return_exceptions=True)
 
     async with await asyncio.start_server(serve, "127.0.0.1", port):
         yield

@@ -80,7 +80,7 @@ async def test_a_user_who_denies_access_can_retry_and_connect(
     there = [look async for look in signed_in.looks() if await signed_in.sideways() > 0]
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Access was denied")
-    refusal_flaws, pending = await signed_in.flaws(), newest_connection(full_gateway, name)
+    denial_flaws, pending = await signed_in.flaws(), newest_connection(full_gateway, name)
     await page.get_by_role("link", name="Try again").click()
     await continue_to_vendor(page, name)
     await page.get_by_role("button", name="Allow").click()
@@ -92,7 +92,7 @@ async def test_a_user_who_denies_access_can_retry_and_connect(
     await expect(page.get_by_role("status").first).to_contain_text(
         f"{vendor_name(name)} accepts the credentials of the account"
     )
-    assert [] == [*consent_flaws, *there, *refusal_flaws, *ended]
+    assert [] == [*consent_flaws, *there, *denial_flaws, *ended]
     assert ("pending", "active") == (pending["status"], connected["status"])
     assert pending["connection_id"] == connected["connection_id"]
 

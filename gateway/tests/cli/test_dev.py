@@ -283,11 +283,11 @@ def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
         (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
         entered = httpx.get(re.findall(r"^console   (\S+)", output, re.MULTILINE)[0], follow_redirects=True)
-        answer = subprocess.run(
+        response = subprocess.run(
             ["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
         )
 
-    assert (f"{running.described['base_url']}\n", "") == (answer.stdout, answer.stderr)
+    assert (f"{running.described['base_url']}\n", "") == (response.stdout, response.stderr)
     assert "/console" == entered.url.path
 
 

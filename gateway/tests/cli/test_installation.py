@@ -119,7 +119,7 @@ def test_links_of_the_start_and_of_the_command_sign_in(folder: Folder) -> None:
     with folder.serving():
         first = httpx.get(lines[6].split()[1], follow_redirects=True)
 
-    assert ["/console"] * 2 == [answer.url.path for answer in (entered, first)]
+    assert ["/console"] * 2 == [response.url.path for response in (entered, first)]
     assert (folder.path / "opened").read_text().strip() == printed
 
 

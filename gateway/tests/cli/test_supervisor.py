@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.cli.serve.supervisor import Supervisor, Worker
-from connector_gateway.cli.serve.worker import ALIVE, WorkerSpec
+from connector_gateway.cli.serve.worker import HEARTBEAT_BYTE, WorkerSpec
 from harness.requirement import requirement
 from harness.wait import until
 
@@ -45,7 +45,7 @@ time.sleep(60)
 @asynccontextmanager
 async def run_supervisor(
     code: str,
-    silent_seconds: float = 30.0,
+    heartbeat_timeout_seconds: float = 30.0,
     last_seconds: float = 10.0,
     missing: int = 0,
     listening: Sequence[socket.socket] = (),
@@ -64,7 +64,7 @@ async def run_supervisor(
         1,
         stop_seconds=0.5,
         ready=ready.set,
-        silent_seconds=silent_seconds,
+        heartbeat_timeout_seconds=heartbeat_timeout_seconds,
         final_seconds=last_seconds,
     )
     task = asyncio.create_task(supervisor.run())
@@ -90,7 +90,7 @@ async def test_the_backoff_grows_while_a_worker_keeps_exiting() -> None:
 @pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
 async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     with capture_logs() as logs:
-        async with run_supervisor(code, silent_seconds=2):
+        async with run_supervisor(code, heartbeat_timeout_seconds=2):
             await until(lambda: _wait_for_logs(logs, 2))
 
     assert ["worker heartbeat missed", "worker exited"] == [line["event"] for line in logs[:2]]
@@ -102,10 +102,10 @@ async def test_a_worker_with_heartbeats_survives_a_suspended_supervisor() -> Non
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
     await process.wait()
-    worker = Worker(1, process, await asyncio.open_connection(sock=ours), silent_seconds=0.02)
+    worker = Worker(1, process, await asyncio.open_connection(sock=ours), heartbeat_timeout_seconds=0.02)
     await asyncio.sleep(0)
     with capture_logs() as logs:
-        theirs.send(ALIVE)
+        theirs.send(HEARTBEAT_BYTE)
         theirs.close()
         _block_event_loop(0.04)
         status = await worker.monitor_task

@@ -63,9 +63,9 @@ def test_a_single_object_is_printed_without_line_breaks(environment: dict[str, s
     ("width", "dropped"), [(200, []), (61, []), (60, ["state"]), (54, ["state"]), (53, ["title", "state"])]
 )
 def test_texts_and_columns_are_shortened_before_identifiers(width: int, dropped: list[str]) -> None:
-    lines, left_out = format_rows([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
+    lines, hidden = format_rows([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
 
-    assert dropped == left_out
+    assert dropped == hidden
     assert [] == [line for line in lines if len(line) > width]
     assert lines[1].startswith("p" * 36)
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.cli.serve.server import server
-from connector_gateway.cli.serve.worker import RETIRE, SupervisorChannel
+from connector_gateway.cli.serve.worker import RETIRE_BYTE, SupervisorChannel
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
@@ -39,10 +39,10 @@ class Starting:
 @requirement("common-209")
 def test_a_worker_retired_during_startup_exits() -> None:
     ours, theirs = socket.socketpair()
-    worker = server(Starting(), "127.0.0.1", 0, line=SupervisorChannel(theirs.detach()))
+    worker = server(Starting(), "127.0.0.1", 0, channel=SupervisorChannel(theirs.detach()))
     thread = threading.Thread(target=worker.run)
     with ours:
-        ours.send(RETIRE)
+        ours.send(RETIRE_BYTE)
         thread.start()
         thread.join(30)
 

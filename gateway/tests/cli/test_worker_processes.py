@@ -158,11 +158,11 @@ def test_a_killed_worker_is_replaced_while_the_others_respond(workers: Installat
     killed = min(pids(workers))
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: killed not in pids(workers))
-    answers = [httpx.get(f"{workers.base_url}/healthz").status_code for _ in range(5)]
+    statuses = [httpx.get(f"{workers.base_url}/healthz").status_code for _ in range(5)]
     wait_until(lambda: len(pids(workers) - {killed}) == 2)
     wait_until(lambda: BOTH == reporting_workers(workers))
 
-    assert [200] * 5 == answers
+    assert [200] * 5 == statuses
 
 
 @requirement("common-209")
@@ -189,11 +189,11 @@ def test_all_workers_finish_their_calls_and_exit(workers: Installation) -> None:
     wait_until(lambda: not workers.sandbox.emulators["notes"].context.faults[0].times)
     left = pids(workers)
     status = workers.end(signal.SIGTERM)
-    answer = calling.ended()
+    response = calling.ended()
     workers.start()
 
-    assert answer is not None
-    assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if is_alive(pid)])
+    assert response is not None
+    assert (0, 200, []) == (status, response.status_code, [pid for pid in left if is_alive(pid)])
 
 
 @requirement("common-210")

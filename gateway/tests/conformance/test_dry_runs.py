@@ -96,11 +96,11 @@ def test_a_dry_run_writes_nothing_and_lists_the_requests_of_the_write(world: All
 def test_the_openapi_document_describes_the_response(world: AllConnectors) -> None:
     described = world.gateway.request("GET", "/openapi.json").body["components"]["schemas"]["DryRunAnswer"]
     described["properties"].pop("status")  # a reference
-    answer = write(world, "boards.create_card", "Described", **DRY).body
+    response = write(world, "boards.create_card", "Described", **DRY).body
 
-    jsonschema.validate(answer, described)
-    assert answer.keys() - {"status"} == described["properties"].keys()
-    assert answer["data"].keys() == described["properties"]["data"]["properties"].keys()
+    jsonschema.validate(response, described)
+    assert response.keys() - {"status"} == described["properties"].keys()
+    assert response["data"].keys() == described["properties"]["data"]["properties"].keys()
 
 
 @requirement("common-216")

@@ -21,7 +21,7 @@ TIME = T.isoformat()
 class Listing(NamedTuple):
     """A listing of a connector: the function that reads it, and one that returns a page with a *cursor*."""
 
-    room: str
+    connector: str
     read: Callable[[Any], Awaitable[Any]]
     page: Callable[[str], Any]
 
@@ -51,8 +51,8 @@ def chat(cursor: str) -> Any:
 
 
 def crm(cursor: str) -> Any:
-    made = "2026-11-02T08:00:00Z"
-    record = {"id": cursor, "properties": {}, "archived": False, "createdAt": made, "updatedAt": made}
+    created_at = "2026-11-02T08:00:00Z"
+    record = {"id": cursor, "properties": {}, "archived": False, "createdAt": created_at, "updatedAt": created_at}
     return {"results": [record], "paging": {"next": {"after": cursor}}}
 
 
@@ -94,13 +94,13 @@ class Vendor:
     """Returns another page of one listing for every request. Replaces the pacer, the credentials and the transport."""
 
     def __init__(self, page: Callable[[str], Any], *, repeats_cursor: bool) -> None:
-        self.asked = 0
+        self.request_count = 0
         self._page = page
         self._in_circles = repeats_cursor
 
     async def send(self, *_: Any, **__: Any) -> UpstreamResponse:
-        self.asked += 1
-        cursor = "0" if self._in_circles else str(self.asked)
+        self.request_count += 1
+        cursor = "0" if self._in_circles else str(self.request_count)
         return UpstreamResponse(200, {}, to_json(self._page(cursor)))
 
     async def acquire(self, *_: Any) -> "Vendor":
@@ -131,9 +131,9 @@ def client_of(name: str, vendor: Vendor) -> Any:
 async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None:
     vendor = Vendor(listing.page, repeats_cursor=False)
     with pytest.raises((UpstreamError, OutcomeUnknown)):
-        await listing.read(client_of(listing.room, vendor))
+        await listing.read(client_of(listing.connector, vendor))
 
-    assert vendor.asked >= 20
+    assert vendor.request_count >= 20
 
 
 @requirement("common-6")
@@ -141,6 +141,6 @@ async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None
 async def test_a_listing_with_a_repeated_cursor_is_an_error(listing: Listing) -> None:
     vendor = Vendor(listing.page, repeats_cursor=True)
     with pytest.raises((UpstreamError, OutcomeUnknown)):
-        await listing.read(client_of(listing.room, vendor))
+        await listing.read(client_of(listing.connector, vendor))
 
-    assert 2 == vendor.asked
+    assert 2 == vendor.request_count

@@ -65,12 +65,12 @@ def test_a_time_without_offset_is_rejected_with_the_missing_part(operation: Any,
 
 @requirement("common-224")
 @pytest.mark.parametrize(
-    ("given", "instant"),
+    ("text", "instant"),
     [
         ("2026-11-02", "2026-11-02T00:00:00.000Z"),
         ("2026-11-02T09:30:00Z", "2026-11-02T09:30:00.000Z"),
         ("2026-11-02T09:30:00+01:00", "2026-11-02T08:30:00.000Z"),
     ],
 )
-def test_a_date_means_utc_midnight_and_a_time_uses_its_offset(given: str, instant: str) -> None:
-    assert instant == format_timestamp(TypeAdapter(UtcDatetime).validate_python(given))
+def test_a_date_means_utc_midnight_and_a_time_uses_its_offset(text: str, instant: str) -> None:
+    assert instant == format_timestamp(TypeAdapter(UtcDatetime).validate_python(text))

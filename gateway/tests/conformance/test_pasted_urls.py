@@ -19,7 +19,7 @@ BASE = "https://airtable.com/appAbCdEfGhIjKlMn"
 HUBSPOT = "https://app-eu1.hubspot.com/contacts/4711"
 SLACK = "https://acme.slack.com/archives"
 
-UNDERSTOOD = [
+URLS = [
     ("notes", "page_id", f"https://www.notion.so/acme/Road-map-{UUID}", UUID),
     ("notes", "page_id", f"https://www.notion.so/{UUID}?pvs=4#block", UUID),
     ("notes", "page_id", f"https://acme.notion.site/{DASHED}", DASHED),
@@ -44,8 +44,8 @@ UNDERSTOOD = [
     ("tables", "record_id", f"{BASE}/tblAbC/recAbC", "recAbC"),
 ]
 TAKING = [
-    pytest.param(operation, parameter, address, meant, id=f"{connector}.{operation.name}-{parameter}-{number}")
-    for number, (connector, parameter, address, meant) in enumerate(UNDERSTOOD)
+    pytest.param(operation, parameter, address, identifier, id=f"{connector}.{operation.name}-{parameter}-{number}")
+    for number, (connector, parameter, address, identifier) in enumerate(URLS)
     for operation in CONNECTORS[connector].operations
     if parameter in operation.parameters
 ]
@@ -72,11 +72,13 @@ def parse_identifier(operation: Any, parameter: str, value: str) -> Any:
     return TypeAdapter(kind).validate_python(value)
 
 
-@pytest.mark.parametrize(("operation", "parameter", "address", "meant"), TAKING)
+@pytest.mark.parametrize(("operation", "parameter", "address", "identifier"), TAKING)
 @requirement("common-185")
-def test_the_identifier_is_found_anywhere_in_a_url(operation: Any, parameter: str, address: str, meant: str) -> None:
+def test_the_identifier_is_found_anywhere_in_a_url(
+    operation: Any, parameter: str, address: str, identifier: str
+) -> None:
     assert parameter not in violations_of(operation, **{parameter: address})
-    assert meant == parse_identifier(operation, parameter, address)
+    assert identifier == parse_identifier(operation, parameter, address)
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
@@ -90,7 +92,7 @@ def test_the_url_of_another_kind_of_object_is_rejected(operation: Any, parameter
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
 def test_an_oversized_url_is_rejected_quickly(operation: Any, parameter: str) -> None:
     started = time.thread_time()
-    told = violations_of(operation, **{parameter: "https://www.notion.so/" + "a/-?p=&" * 100_000})[parameter]
+    violation = violations_of(operation, **{parameter: "https://www.notion.so/" + "a/-?p=&" * 100_000})[parameter]
 
-    assert told.startswith("Is a URL without the identifier of a ")
+    assert violation.startswith("Is a URL without the identifier of a ")
     assert time.thread_time() - started < 1

@@ -183,7 +183,7 @@ def listed(reply: Reply) -> Any:
     return detail(reply)["allowed"][0]
 
 
-def meant(reply: Reply) -> str:
+def suggested_name(reply: Reply) -> str:
     """Return the suggestion in the details."""
     text: str = detail(reply)["did_you_mean"]
     return text
@@ -295,9 +295,9 @@ def followed(world: World, suggested: str) -> Reply:
 
 
 def download(world: World, path: str) -> Reply:
-    answer = world.gateway.http.get(world.gateway.base_url + path)
-    body = answer.json() if answer.status_code >= 400 else None
-    return Reply(answer.status_code, answer.headers, body)
+    response = world.gateway.http.get(world.gateway.base_url + path)
+    body = response.json() if response.status_code >= 400 else None
+    return Reply(response.status_code, response.headers, body)
 
 
 def fresh_link(world: World, _: Reply) -> Reply:
@@ -344,7 +344,7 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
     ),
     "route_not_found": (
         lambda w: w.gateway.request("GET", f"{CONNECTOR}/notes/database"),
-        lambda w, reply: followed(w, meant(reply)),
+        lambda w, reply: followed(w, suggested_name(reply)),
     ),
     "method_not_allowed": (
         lambda w: w.gateway.request("DELETE", f"{CONNECTOR}{DATABASES}"),
@@ -392,12 +392,12 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
     ),
     "person_not_found": (
         lambda w: w.create_page(Owner="ada@fernweh.exampel"),
-        lambda w, reply: w.create_page(Owner=meant(reply)),
+        lambda w, reply: w.create_page(Owner=suggested_name(reply)),
     ),
     "ambiguous_person": (namesakes, lambda w, reply: w.create_page(Owner=listed(reply))),
     "property_not_found": (
         lambda w: w.create_page(Stagee="Open"),
-        lambda w, reply: w.create_page(**{meant(reply): "Open"}),
+        lambda w, reply: w.create_page(**{suggested_name(reply): "Open"}),
     ),
     "lossy_cast": (lambda w: w.create_page(Value="much"), lambda w, _: w.create_page(Value="2.5")),
     "select_option_missing": (
@@ -437,7 +437,10 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
         ),
     ),
     "card_not_found": (lambda w: w.comment("1" * 24), lambda w, _: w.comment(w.known("boards")["card_id"])),
-    "label_not_on_board": (lambda w: w.create_card(labels=["urgnt"]), lambda w, r: w.create_card(labels=[meant(r)])),
+    "label_not_on_board": (
+        lambda w: w.create_card(labels=["urgnt"]),
+        lambda w, r: w.create_card(labels=[suggested_name(r)]),
+    ),
     "connection_revoked": (revoked, reconnected),
     "message_not_found": (lambda w: w.edit("1700000000.000001"), lambda w, _: w.edit(w.posted())),
     "thread_not_found": (
@@ -454,7 +457,7 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
     ),
     "link_not_found": (lambda w: download(w, "/v1/downloads/unknown"), fresh_link),
     "invalid_recipient": (lambda w: w.draft("ann"), lambda w, _: w.draft("ann@acme.test")),
-    "channel_not_found": (lambda w: w.post_message("genral"), lambda w, reply: w.post_message(meant(reply))),
+    "channel_not_found": (lambda w: w.post_message("genral"), lambda w, reply: w.post_message(suggested_name(reply))),
     "not_in_channel": (outside, lambda w, _: w.post_message(w.known("chat")["channel_id"])),
     "channel_archived": (
         lambda w: w.post_message("2024-project-01"),
@@ -507,7 +510,7 @@ FOLLOWED: Mapping[str, tuple[Wrong, Remedy]] = {
         lambda w: w.update_record("recDoesNotExist00", Name="x"),
         lambda w, _: w.update_record(Name="x"),
     ),
-    "field_not_found": (lambda w: w.update_record(Nmae="x"), lambda w, r: w.update_record(**{meant(r): "x"})),
+    "field_not_found": (lambda w: w.update_record(Nmae="x"), lambda w, r: w.update_record(**{suggested_name(r): "x"})),
     "read_only_field": (
         lambda w: w.update_record(Name="x", **{computed(w): 1}),
         lambda w, _: w.update_record(Name="x"),
@@ -530,8 +533,8 @@ def computed(world: World) -> str:
 
 A_MINUTE = "waiting is the remedy, and tests with a clock of their own wait"
 SETTING = "the remedy is another setting of the installation or another start of it, not another call"
-VENDOR = "the application has to work or be told otherwise; nothing that a caller sends can follow the remedy"
-CLOSED = "the connection is closed with the answer, which tests of the protocol read by themselves"
+VENDOR = "the vendor has to change; no request of a caller can follow the remedy"
+CLOSED = "the connection is closed with the response, which tests of the protocol read by themselves"
 AGENTS = "only programs of agents meet it, and tests of the tools for agents follow it"
 BROWSER = "only browsers and operators meet it while an account is connected; tests of connecting follow it"
 HOOKS = "only deliveries of an application and operators of hooks meet it; tests of hooks follow it"

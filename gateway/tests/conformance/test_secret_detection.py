@@ -94,9 +94,9 @@ def code(person: BrowserUser) -> str:
     """Return a redeemed code."""
     consent, _ = open_consent(person)
     with Browser() as browser:
-        answer = browser.allow(consent)
-    person.come_back(consent, answer)
-    return answer["code"]
+        grant = browser.allow(consent)
+    person.come_back(consent, grant)
+    return grant["code"]
 
 
 def issued_token(person: BrowserUser) -> str:
@@ -104,9 +104,9 @@ def issued_token(person: BrowserUser) -> str:
     connection_id = open_link(person.gateway)["connection_id"]
     url = person.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
     person.allow(url)
-    found = person.gateway.run(person.gateway.app.connections.find(connection_id))
-    assert found is not None
-    return found.stored["refresh_token"]
+    connection = person.gateway.run(person.gateway.app.connections.find(connection_id))
+    assert connection is not None
+    return connection.stored["refresh_token"]
 
 
 def session(person: BrowserUser) -> str:
@@ -173,8 +173,8 @@ def test_each_kind_of_secret_is_detected_in_log_and_foreign_response(
     gateway.operator("PATCH", path, json={"name": ""})
     LEAKS.forget(secret)
 
-    told = [f"{kind}, in an answer to PATCH {path}"] if kind != "a connect link" else []
-    assert ([], [*told, f"{kind}, in the log"]) == (before, after)
+    responses = [f"{kind}, in an answer to PATCH {path}"] if kind != "a connect link" else []
+    assert ([], [*responses, f"{kind}, in the log"]) == (before, after)
 
 
 def test_intended_secrets_are_returned_only_where_intended() -> None:
@@ -189,10 +189,10 @@ def test_a_secret_in_a_database_server_is_detected(new_postgres: str, tmp_path: 
         with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as person:
             secret = KINDS[kind](person)
             gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
-        found = LEAKS.collect()
+        leaks = LEAKS.collect()
         LEAKS.forget(secret)
 
-    assert [f"{kind}, in the database"] == found
+    assert [f"{kind}, in the database"] == leaks
 
 
 def test_a_secret_too_short_to_detect_is_rejected() -> None:

@@ -41,15 +41,15 @@ def settings(connector: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
     return said
 
 
-def grant_access(someone: BrowserUser, url: str) -> None:
+def grant_access(person: BrowserUser, url: str) -> None:
     """Follow a connect link and grant access, on the vendor's token page if it has one."""
-    consent = someone.depart(url)
-    with Browser() as there:
-        answer = there.allow(consent)
-    if "token" in answer:
-        someone.http.post(f"{someone.gateway.base_url}/connect/boards/callback", data=answer)
+    consent = person.depart(url)
+    with Browser() as browser:
+        grant = browser.allow(consent)
+    if "token" in grant:
+        person.http.post(f"{person.gateway.base_url}/connect/boards/callback", data=grant)
     else:
-        someone.come_back(consent, answer)
+        person.come_back(consent, grant)
 
 
 def create_connection(gateway: Gateway, connector: str) -> str:
@@ -76,16 +76,14 @@ def call_everything(started: AllConnectors, gateway: Gateway, connector: str) ->
     started.gateway.clear(connector)
 
 
-def use_and_remove(
-    started: AllConnectors, someone: BrowserUser, connector: str, connection_id: str
-) -> tuple[bool, str]:
+def use_and_remove(started: AllConnectors, person: BrowserUser, connector: str, connection_id: str) -> tuple[bool, str]:
     """Use and remove a connection. Returns whether its tokens were refreshed, and its final status."""
     gateway = replace(started.gateway, connections={connector: connection_id})
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
     connection = gateway.run(gateway.app.connections.find(connection_id))
     assert connection is not None
     renewed = gateway.run(connection.refresh(connection.stored))
-    grant_access(someone, reconnecting(gateway, connection_id, allow_other_account=True))
+    grant_access(person, reconnecting(gateway, connection_id, allow_other_account=True))
     call_everything(started, gateway, connector)
     gateway.request("GET", f"/v1/runs?connection_id={connection_id}")
     return renewed, gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]
@@ -109,15 +107,15 @@ def test_no_secret_of_a_connection_leaves_the_process(
             run_gateway(
                 sandbox, tmp_path, connectors=only(connector), files=NoNetwork(2, 12_000_000), **more
             ) as gateway,
-            user(gateway) as someone,
+            user(gateway) as person,
         ):
             gateway.clear(connector)
             started = AllConnectors(gateway, World(VendorView(sandbox)))
             of_operator = create_connection(gateway, connector)
             connection = open_link(gateway, connector=connector)
-            grant_access(someone, connection["connect_url"])
-            of_user = use_and_remove(started, someone, connector, connection["connection_id"])
-            use_and_remove(started, someone, connector, of_operator)
+            grant_access(person, connection["connect_url"])
+            of_user = use_and_remove(started, person, connector, connection["connection_id"])
+            use_and_remove(started, person, connector, of_operator)
             metrics = gateway.request("GET", "/metrics").body
     traced, logged = spans(collector), capsys.readouterr().out
     for text in traced:

@@ -84,12 +84,12 @@ class Writing:
 
     def __init__(self, started: AllConnectors, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
         self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
-        self.started, self.room = started, KINDS[self.name].connector
+        self.started, self.connector = started, KINDS[self.name].connector
         self.content = f"{content} {next(NUMBERS)}"
-        started.gateway.clear(self.room)
+        started.gateway.clear(self.connector)
         started.prepare(self.name, self.content)
         if fault:
-            started.gateway.fault(self.room, method=self.method, path=self.path, times=1, **fault)
+            started.gateway.fault(self.connector, method=self.method, path=self.path, times=1, **fault)
 
     def call(self, key: str = "", content: str = "", started: AllConnectors | None = None) -> Reply:
         """Send the write with a key. The default key is its content."""
@@ -105,8 +105,8 @@ class Writing:
 
     def sent(self) -> list[str]:
         """Return the requests with changes since the journal was cleared."""
-        journal = [f"{method} {path}" for method, path, _ in self.started.gateway.journal(self.room)]
-        return [request for request in journal if not READS[self.room].fullmatch(request)]
+        journal = [f"{method} {path}" for method, path, _ in self.started.gateway.journal(self.connector)]
+        return [request for request in journal if not READS[self.connector].fullmatch(request)]
 
     @staticmethod
     def outcome(reply: Reply) -> str:
@@ -155,7 +155,7 @@ def test_a_write_that_might_still_complete_is_not_sent_again(
 ) -> None:
     writing = Writing(unsettled, step, "may come", **fault)
     first = writing.call()
-    unsettled.gateway.sandbox.emulators[writing.room].context.request_log.clear()
+    unsettled.gateway.sandbox.emulators[writing.connector].context.request_log.clear()
     repeated = writing.call()
 
     assert ["outcome_unknown"] * 2 == [first.code, repeated.code]
@@ -168,7 +168,7 @@ def test_a_write_that_might_still_complete_is_not_sent_again(
 def test_a_write_slower_than_the_timeout_is_done_once(short_timeout: AllConnectors, step: tuple[str, str, str]) -> None:
     writing = Writing(short_timeout, step, "slow", fault="delay", seconds=0.4)
     first = writing.call()
-    short_timeout.gateway.clear(writing.room)
+    short_timeout.gateway.clear(writing.connector)
     repeated = writing.call()
 
     assert writing.outcome(first) in {"ok", "outcome_unknown"}

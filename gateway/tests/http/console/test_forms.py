@@ -19,18 +19,18 @@ def token_of(page: HtmlPage) -> str:
 @pytest.mark.parametrize("token", [None, "", "0" * 64, "\u00e9"])
 def test_a_form_without_its_token_does_nothing(operator: Browser, route: ConsoleRoute, token: str | None) -> None:
     path = route.path.replace("{", "").replace("}", "")
-    answer = operator.http.post(path, data={} if token is None else {"form_token": token})
+    response = operator.http.post(path, data={} if token is None else {"form_token": token})
 
-    assert (403, True) == (answer.status_code, "Form expired" in answer.text)
+    assert (403, True) == (response.status_code, "Form expired" in response.text)
 
 
 def test_the_token_of_another_session_does_nothing(operator: Browser, visitor: Browser, gateway: Gateway) -> None:
     before = len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
     visitor.sign_in()
     stolen = token_of(visitor.open("/console"))
-    answer = operator.http.post("/console/workspaces/create", data={"form_token": stolen, "name": "Forged"})
+    response = operator.http.post("/console/workspaces/create", data={"form_token": stolen, "name": "Forged"})
 
-    assert 403 == answer.status_code
+    assert 403 == response.status_code
     assert before == len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
 
 
@@ -39,28 +39,28 @@ def test_the_sign_in_form_belongs_to_the_browser_that_opened_it(gateway: Gateway
     with one.http, other.http:
         other.open("/console/sign-in")
         stolen = token_of(one.open("/console/sign-in"))
-        answer = other.http.post("/console/sign-in", data={"form_token": stolen, "operator_token": "x"})
+        response = other.http.post("/console/sign-in", data={"form_token": stolen, "operator_token": "x"})
 
-    assert 403 == answer.status_code
+    assert 403 == response.status_code
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
 def test_a_cross_site_form_does_nothing_even_with_the_token(operator: Browser, site: str) -> None:
     token = token_of(operator.open("/console/workspaces"))
-    answer = operator.http.post(
+    response = operator.http.post(
         "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": site}
     )
 
-    assert 403 == answer.status_code
+    assert 403 == response.status_code
 
 
 def test_a_same_site_form_is_processed(operator: Browser) -> None:
     token = token_of(operator.open("/console/workspaces"))
-    answer = operator.http.post(
+    response = operator.http.post(
         "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": "same-origin"}
     )
 
-    assert (200, True) == (answer.status_code, answer.url.path.startswith("/console/workspaces/ws_"))
+    assert (200, True) == (response.status_code, response.url.path.startswith("/console/workspaces/ws_"))
 
 
 def test_get_requests_change_nothing(operator: Browser, gateway: Gateway) -> None:
@@ -71,16 +71,16 @@ def test_get_requests_change_nothing(operator: Browser, gateway: Gateway) -> Non
 
 
 def test_a_too_large_form_is_rejected(operator: Browser) -> None:
-    answer = operator.http.post("/console/workspaces/create", data={"name": "x" * 100_000})
+    response = operator.http.post("/console/workspaces/create", data={"name": "x" * 100_000})
 
-    assert 413 == answer.status_code
-    assert "Request failed" in answer.text
+    assert 413 == response.status_code
+    assert "Request failed" in response.text
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe%ff=%zz&&;==", b"form_token=%ED%A0%80&name=\x00", b"a" * 1000])
 def test_an_unreadable_form_does_nothing(operator: Browser, body: bytes) -> None:
-    answer = operator.http.post(
+    response = operator.http.post(
         "/console/workspaces/create", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"}
     )
 
-    assert 403 == answer.status_code
+    assert 403 == response.status_code

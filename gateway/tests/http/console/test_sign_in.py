@@ -39,10 +39,10 @@ def test_malformed_cookies_of_other_programs_do_not_prevent_signing_in(visitor: 
 
 @pytest.mark.parametrize("route", CLOSED, ids=lambda route: f"{route.method} {route.path}")
 def test_every_page_and_form_without_a_session_redirects_to_sign_in(visitor: Browser, route: ConsoleRoute) -> None:
-    answer = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)
+    response = visitor.http.request(route.method, route.path.replace("{", "").replace("}", ""), follow_redirects=False)
 
-    assert 303 == answer.status_code
-    assert answer.headers["location"].startswith("/console/sign-in")
+    assert 303 == response.status_code
+    assert response.headers["location"].startswith("/console/sign-in")
 
 
 def test_signing_in_redirects_to_the_requested_page(visitor: Browser) -> None:
@@ -102,13 +102,13 @@ def test_wrong_tokens_share_the_throttle_of_the_api(tmp_path: Path) -> None:
         form = browser.open("/console/sign-in")
         for _ in range(BURST):
             gateway.request("GET", "/v1/workspaces", headers={"Authorization": "Bearer guess"})
-        guesses = gateway.together(
+        pages = gateway.together(
             *[lambda: browser.submit(form, "Sign in", operator_token="guess")] * (MAX_DELAYED_PER_ADDRESS + 4)
         )
         browser.http.close()
-        throttled = [page for page in guesses if page.status == 429]
+        throttled = [page for page in pages if page.status == 429]
 
-    assert {401, 429} == {page.status for page in guesses}
+    assert {401, 429} == {page.status for page in pages}
     assert "too many wrong tokens were sent from this address" in throttled[0].alert
     assert "Send a correct token, which is accepted immediately" in throttled[0].alert
     assert "1" == throttled[0].response.headers["retry-after"]
@@ -117,8 +117,8 @@ def test_wrong_tokens_share_the_throttle_of_the_api(tmp_path: Path) -> None:
 def test_the_session_cookie_is_hidden_from_scripts_and_other_sites(visitor: Browser) -> None:
     form = visitor.open("/console/sign-in")
     fields = {str(one["name"]): str(one.get("value", "")) for one in form.form("Sign in").select("input[name]")}
-    answer = visitor.http.post("/console/sign-in", data=fields | {"operator_token": OPERATOR}, follow_redirects=False)
-    cookie = next(line for line in answer.headers.get_list("set-cookie") if line.startswith(f"{SESSION}="))
+    response = visitor.http.post("/console/sign-in", data=fields | {"operator_token": OPERATOR}, follow_redirects=False)
+    cookie = next(line for line in response.headers.get_list("set-cookie") if line.startswith(f"{SESSION}="))
     rules = cookie.partition("; ")[2].split("; ")
 
     assert {"HttpOnly", f"Max-Age={SESSION_SECONDS:.0f}", "Path=/console", "SameSite=lax"} == set(rules)
@@ -126,10 +126,10 @@ def test_the_session_cookie_is_hidden_from_scripts_and_other_sites(visitor: Brow
 
 def test_the_session_cookie_behind_https_is_secure_and_limited_to_its_path(tmp_path: Path) -> None:
     with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_BASE_URL="https://example.com/gateway") as gateway:
-        answer = gateway.http.get(f"{gateway.base_url}/console/sign-in")
+        response = gateway.http.get(f"{gateway.base_url}/console/sign-in")
 
-    assert {"Secure", "Path=/gateway/console"} <= set(answer.headers["set-cookie"].split("; "))
-    assert 'action="/gateway/console/sign-in"' in answer.text
+    assert {"Secure", "Path=/gateway/console"} <= set(response.headers["set-cookie"].split("; "))
+    assert 'action="/gateway/console/sign-in"' in response.text
 
 
 def test_each_sign_in_replaces_the_session(visitor: Browser) -> None:

@@ -62,18 +62,18 @@ def query_text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def curl(described: Described, stop: SampleRequest) -> str:
-    """Return the curl command of *stop*."""
-    address = described["base_url"] + stop.path + (f"?{urlencode(stop.query)}" if stop.query else "")
+def curl(described: Described, sample: SampleRequest) -> str:
+    """Return the curl command of *sample*."""
+    address = described["base_url"] + sample.path + (f"?{urlencode(sample.query)}" if sample.query else "")
     parts = ["curl", "-sS", shlex.quote(address), "-H", f"'Authorization: Bearer {described['keys']['write']}'"]
-    if stop.method != "GET":
-        parts += ["-X", stop.method]
-    parts += [part for name, value in stop.headers.items() for part in ("-H", shlex.quote(f"{name}: {value}"))]
-    if stop.body is not None:
+    if sample.method != "GET":
+        parts += ["-X", sample.method]
+    parts += [part for name, value in sample.headers.items() for part in ("-H", shlex.quote(f"{name}: {value}"))]
+    if sample.body is not None:
         parts += [
             "-H",
             "'Content-Type: application/json'",
             "-d",
-            shlex.quote(json.dumps(stop.body, ensure_ascii=False)),
+            shlex.quote(json.dumps(sample.body, ensure_ascii=False)),
         ]
     return " ".join(parts)

@@ -314,11 +314,11 @@ def _command() -> str:
     return shlex.quote(os.path.relpath(script))
 
 
-async def _call(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: SampleRequest) -> str:
+async def _call(session: aiohttp.ClientSession, described: Mapping[str, Any], sample: SampleRequest) -> str:
     """Perform one call of the tour and return its envelope as JSON."""
-    url = described["base_url"] + stop.path
-    headers = {"Authorization": f"Bearer {described['keys']['write']}", **stop.headers}
-    async with session.request(stop.method, url, params=stop.query, json=stop.body, headers=headers) as response:
+    url = described["base_url"] + sample.path
+    headers = {"Authorization": f"Bearer {described['keys']['write']}", **sample.headers}
+    async with session.request(sample.method, url, params=sample.query, json=sample.body, headers=headers) as response:
         return json.dumps(await response.json(), ensure_ascii=False)
 
 
@@ -327,11 +327,11 @@ async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
     async with aiohttp.ClientSession() as session:
         tour = sample_requests(described, CONNECTORS)
         # Concurrently, since some wait for a rate limit.
-        calls = [asyncio.create_task(_call(session, described, stop)) for stop in tour.values()]
-        for (connector, stop), call in zip(tour.items(), calls, strict=True):
-            console.rule(Text(f"{connector}: {stop.title}"), align="left")
+        calls = [asyncio.create_task(_call(session, described, sample)) for sample in tour.values()]
+        for (connector, sample), call in zip(tour.items(), calls, strict=True):
+            console.rule(Text(f"{connector}: {sample.title}"), align="left")
             console.print(JSON(printable_json(await call)), soft_wrap=True)
-            console.print(f"\n{curl(described, stop)}\n", soft_wrap=True, style="cyan")
+            console.print(f"\n{curl(described, sample)}\n", soft_wrap=True, style="cyan")
     console.rule("connect an account in the browser", align="left")
     for connector, url in described["connect_urls"].items():
         console.print(f"{connector:9} {url}", soft_wrap=True)

@@ -136,7 +136,7 @@ def _run(settings: Settings, listening: list[socket.socket], spec: WorkerSpec | 
         app.settings.stop_seconds,
         log_level=app.settings.log_level,
         ready=None if spec else lambda: _print_summary(app, listening[0]),
-        line=SupervisorChannel(spec.line) if spec else None,
+        channel=SupervisorChannel(spec.line) if spec else None,
         retire_seconds=app.settings.retire_seconds,
     )
     try:

@@ -100,12 +100,12 @@ class GatewayServer(uvicorn.Server):
         config: uvicorn.Config,
         application: AsgiApp,
         ready: Ready | None,
-        line: SupervisorChannel | None = None,
+        channel: SupervisorChannel | None = None,
         retire_seconds: float = 0.0,
     ) -> None:
         super().__init__(config)
         self._ready = ready
-        self._line = line
+        self._channel = channel
         self._retire_seconds = retire_seconds
         self._retire_task: asyncio.Task[None] | None = None
         self._drain_deadline: float | None = None
@@ -154,8 +154,8 @@ class GatewayServer(uvicorn.Server):
             gc.set_threshold(GC_THRESHOLD)
         if self._ready is not None:
             await self._ready()
-        if self._line is not None:
-            self._line.send_ready()
+        if self._channel is not None:
+            self._channel.send_ready()
 
     async def on_tick(self, counter: int) -> bool:
         """Return True if the server should exit, which the application can also decide."""
@@ -190,9 +190,9 @@ class GatewayServer(uvicorn.Server):
 
     def _supervised(self) -> AbstractAsyncContextManager[None]:
         """Return the context of the supervisor channel, if there is one."""
-        if self._line is None:
+        if self._channel is None:
             return nullcontext()
-        return self._line.open(
+        return self._channel.open(
             retire=self._drain_connections, on_supervisor_exit=partial(self.handle_exit, signal.SIGTERM, None)
         )
 
@@ -310,7 +310,7 @@ def server(
     *,
     log_level: str = "info",
     ready: Ready | None = None,
-    line: SupervisorChannel | None = None,
+    channel: SupervisorChannel | None = None,
     retire_seconds: float = 0.0,
     is_read: bool = False,
 ) -> GatewayServer:
@@ -336,7 +336,7 @@ def server(
         timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # passed to asyncio, which accepts fractions
         backlog=4096,
     )
-    return GatewayServer(config, application, ready, line, retire_seconds)
+    return GatewayServer(config, application, ready, channel, retire_seconds)
 
 
 def configure_log(log_level: str, *, is_read: bool = False) -> None:

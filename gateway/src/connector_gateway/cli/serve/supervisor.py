@@ -14,9 +14,9 @@ from time import monotonic
 
 import structlog
 
-from connector_gateway.cli.serve.worker import READY_BYTE, RETIRE, WorkerSpec
+from connector_gateway.cli.serve.worker import READY_BYTE, RETIRE_BYTE, WorkerSpec
 
-SILENT_SECONDS = 30.0
+HEARTBEAT_TIMEOUT_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is killed, since it is frozen or its event loop is stuck."""
 
 FINAL_SECONDS = 10.0
@@ -38,13 +38,13 @@ class Worker:
         number: int,
         process: asyncio.subprocess.Process,
         line: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        silent_seconds: float,
+        heartbeat_timeout_seconds: float,
     ) -> None:
         self.number = number
         self.process = process
         self.started_at = monotonic()
         self._reader, self._writer = line
-        self._silent_seconds = silent_seconds
+        self._heartbeat_timeout_seconds = heartbeat_timeout_seconds
         self._ready = asyncio.Event()
         self.monitor_task = asyncio.create_task(self._monitor(), name=f"worker {number}")
         """The task that ends with the process and returns its exit status."""
@@ -61,7 +61,7 @@ class Worker:
 
     def retire(self) -> None:
         """Tell the worker to accept no more connections, finish those that it has, and exit."""
-        self._writer.write(RETIRE)
+        self._writer.write(RETIRE_BYTE)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the worker, unless it has exited."""
@@ -83,7 +83,7 @@ class Worker:
                     if READY_BYTE in data:
                         self._ready.set()
                 # A worker that has closed its channel is about to exit.
-                async with asyncio.timeout(self._silent_seconds):
+                async with asyncio.timeout(self._heartbeat_timeout_seconds):
                     return await self.process.wait()
             log.error("worker heartbeat missed", worker=self.number, pid=self.process.pid)
             self.send(signal.SIGKILL)
@@ -96,8 +96,8 @@ class Worker:
         """
         with suppress(ConnectionError):
             with suppress(TimeoutError):
-                return await asyncio.wait_for(self._reader.read(100), self._silent_seconds / 2)
-            return await asyncio.wait_for(self._reader.read(100), self._silent_seconds / 2)
+                return await asyncio.wait_for(self._reader.read(100), self._heartbeat_timeout_seconds / 2)
+            return await asyncio.wait_for(self._reader.read(100), self._heartbeat_timeout_seconds / 2)
         return b""
 
 
@@ -115,7 +115,7 @@ class Supervisor:
     stop_seconds: float = field(kw_only=True)
     retire_seconds: float = field(kw_only=True, default=0.0)
     ready: Callable[[], None] = field(kw_only=True)
-    silent_seconds: float = field(kw_only=True, default=SILENT_SECONDS)
+    heartbeat_timeout_seconds: float = field(kw_only=True, default=HEARTBEAT_TIMEOUT_SECONDS)
     final_seconds: float = field(kw_only=True, default=FINAL_SECONDS)
 
     _serving: dict[int, Worker] = field(init=False, default_factory=dict)
@@ -183,7 +183,7 @@ class Supervisor:
         except BaseException:
             ours.close()
             raise
-        worker = Worker(number, process, await asyncio.open_connection(sock=ours), self.silent_seconds)
+        worker = Worker(number, process, await asyncio.open_connection(sock=ours), self.heartbeat_timeout_seconds)
         self._workers.add(worker)
         worker.monitor_task.add_done_callback(lambda _: self._workers.discard(worker))
         if self._stopped.is_set():

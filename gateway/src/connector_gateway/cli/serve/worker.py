@@ -10,10 +10,10 @@ from pathlib import Path
 
 from connector_gateway.kit.task_cancellation import cancel_and_wait
 
-BEAT_SECONDS = 1.0
-ALIVE = b"."
+HEARTBEAT_SECONDS = 1.0
+HEARTBEAT_BYTE = b"."
 READY_BYTE = b"r"
-RETIRE = b"x"
+RETIRE_BYTE = b"x"
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class SupervisorChannel:
     async def _heartbeat_loop(writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             while True:
-                writer.write(ALIVE)
+                writer.write(HEARTBEAT_BYTE)
                 await writer.drain()
-                await asyncio.sleep(BEAT_SECONDS)
+                await asyncio.sleep(HEARTBEAT_SECONDS)
 
     @staticmethod
     async def _listen(
@@ -96,6 +96,6 @@ class SupervisorChannel:
     ) -> None:
         with suppress(ConnectionError):
             while order := await reader.read(1):
-                if order == RETIRE:
+                if order == RETIRE_BYTE:
                     retire()
         on_supervisor_exit()
