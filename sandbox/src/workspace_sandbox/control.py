@@ -40,25 +40,20 @@ class ControlTarget(Protocol):
     @property
     def released(self) -> Callable[[], None]:
         """Return the callback for when throttled clients may send requests again."""
-        ...
 
     def reset(self) -> None:
         """Restore the initial state."""
-        ...
 
     snapshots: Snapshots
 
     def save(self, name: str) -> None:
         """Save the complete state under *name*."""
-        ...
 
     def load(self, name: str) -> None:
         """Restore the state that was saved under *name*."""
-        ...
 
     def forget(self, name: str) -> None:
         """Delete the snapshot *name*."""
-        ...
 
 
 EmulatorHandler = Callable[[Emulator, Mapping[str, Any]], Any]

@@ -11,11 +11,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return the time in seconds since the Unix epoch."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait for *seconds*. Negative values count as zero."""
-        ...
 
 
 class SystemClock:

@@ -2,7 +2,6 @@
 
 Errors have three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and for rate limits
 ``{"errors": [{"error", "message"}]}``.
-
 """
 
 import math

@@ -43,15 +43,12 @@ class RuleContext(Protocol):
 
     def live_definitions(self, kind: ObjectType) -> Mapping[str, Definition]:
         """Return the current properties of *kind*."""
-        ...
 
     def options(self, definition: Definition) -> Sequence[Option]:
         """Return the options of a property."""
-        ...
 
     def knob(self, name: str) -> Any:
         """Return the value of a knob."""
-        ...
 
 
 class Rules:
