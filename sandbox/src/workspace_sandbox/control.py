@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from workspace_sandbox.control_openapi import openapi
-from workspace_sandbox.kit.clock import ControllableClock, to_datetime
+from workspace_sandbox.kit.clock import ControllableClock, format_timestamp
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import parse_fault
 from workspace_sandbox.kit.input_validation import Field, InvalidInput, flag, non_negative_number, read
@@ -40,25 +40,20 @@ class ControlTarget(Protocol):
     @property
     def released(self) -> Callable[[], None]:
         """Return the callback for when throttled clients may send requests again."""
-        ...
 
     def reset(self) -> None:
         """Restore the initial state."""
-        ...
 
     snapshots: Snapshots
 
     def save(self, name: str) -> None:
         """Save the complete state under *name*."""
-        ...
 
     def load(self, name: str) -> None:
         """Restore the state that was saved under *name*."""
-        ...
 
     def forget(self, name: str) -> None:
         """Delete the snapshot *name*."""
-        ...
 
 
 EmulatorHandler = Callable[[Emulator, Mapping[str, Any]], Any]
@@ -227,7 +222,7 @@ def get_clock(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     now = sandbox.clock.now()
     return {
         "now": now,
-        "at": to_datetime(now).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "at": format_timestamp(now),
         "frozen": sandbox.clock.frozen,
         "steered": sandbox.clock.is_adjusted,
     }

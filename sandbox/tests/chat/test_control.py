@@ -11,16 +11,16 @@ from workspace_sandbox.chat import ChatEmulator
 
 
 def test_reset_restores_the_state_but_changes_codes(chat: ChatClient, clock: ManualClock) -> None:
-    def play() -> tuple[str, list[Any]]:
+    def run_scenario() -> tuple[str, list[Any]]:
         code = authorization_code(consent(chat, auto_approve="1"))
         posted = chat("chat.postMessage", channel="U04NW000033", text="x")
         return code, [posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)]
 
-    code, first = play()
+    code, first = run_scenario()
     chat.perform("message", channel_id=GENERAL, text="more")
     chat.control("revoke")
     chat.reset()
-    new_code, second = play()
+    new_code, second = run_scenario()
 
     assert first == second
     assert code != new_code

@@ -9,9 +9,9 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.data.state import Position, format_timestamp
+from workspace_sandbox.boards.data.state import Position
 from workspace_sandbox.boards.errors import ApiError, invalid
-from workspace_sandbox.kit.clock import to_datetime
+from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 from workspace_sandbox.kit.strict_json import parse_json
 
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.boards.data.state import COLORS, Board, Card, Member, Organization, format_timestamp
+from workspace_sandbox.boards.data.state import COLORS, Board, Card, Member, Organization
+from workspace_sandbox.kit.clock import format_timestamp
 
 Fields = Mapping[str, Callable[[Any], Any]]
 

@@ -14,7 +14,6 @@ from workspace_sandbox.boards.data.state import (
     Checklist,
     Label,
     Member,
-    format_timestamp,
 )
 from workspace_sandbox.boards.errors import limit_exceeded
 from workspace_sandbox.boards.object_fields import (
@@ -32,6 +31,7 @@ from workspace_sandbox.boards.object_fields import (
     ORGANIZATION,
     select_fields,
 )
+from workspace_sandbox.kit.clock import format_timestamp
 
 DEFAULT_LIMIT = 50
 """Default limit of labels and actions in a response."""

@@ -1,6 +1,5 @@
 """The arguments of a method, in all formats that the vendor accepts."""
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from aiohttp import web
 
 from workspace_sandbox.chat.errors import ApiError, invalid_arguments
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.oauth.server import read_basic_auth
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}
@@ -115,7 +115,7 @@ async def parse_request(request: web.Request) -> ParsedRequest:
             raise ApiError("invalid_post_type")
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     token = credentials.strip() if scheme.lower() == "bearer" else str(in_form.get("token", ""))
-    client = _client(credentials) if scheme.lower() == "basic" else {}
+    client = dict(zip(("client_id", "client_secret"), read_basic_auth(request) or (), strict=False))
     # Slack no longer accepts tokens in URLs, which are logged.
     query = {name: value for name, value in request.query.items() if name != "token"}
     return ParsedRequest(Arguments({**query, **body, **client}), token, warnings)
@@ -138,11 +138,3 @@ async def _form(request: web.Request) -> Mapping[str, Any]:
         return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
     except (ValueError, AssertionError):
         raise ApiError("invalid_form_data") from None
-
-
-def _client(credentials: str) -> dict[str, str]:
-    try:
-        client_id, _, client_secret = base64.b64decode(credentials, validate=True).decode().partition(":")
-    except ValueError:
-        return {}
-    return {"client_id": client_id, "client_secret": client_secret}

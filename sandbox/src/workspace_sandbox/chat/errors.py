@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     pass
 
 
-# Responses
-
-
 def with_warnings(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """Return *body* with warnings, which Slack sends with success and error responses alike."""
     # A missing charset causes a warning, but the request succeeds: clients must not treat warnings as errors.
@@ -24,9 +21,6 @@ def with_warnings(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
         return body
     metadata = body.get("response_metadata", {}) | {"warnings": warnings}
     return body | {"warning": ",".join(warnings), "response_metadata": metadata}
-
-
-# Errors
 
 
 # Slack sends errors with status 200. Only 429 and internal errors have their own status.
@@ -80,6 +74,3 @@ def throttled(_: EmulatorContext, seconds: float) -> ApiError:
 def invalid_arguments(*messages: str) -> ApiError:
     """Return the error for invalid arguments, with a line for each of them."""
     return ApiError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
-
-
-# Objects

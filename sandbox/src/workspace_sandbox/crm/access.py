@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.crm.data.account import MAIN, PortalAccount
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.errors import ApiError, OAuthError, expired, invalid, missing_scopes, unauthenticated
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import require
 from workspace_sandbox.kit.oauth.consent_page import ConsentAccount, ConsentForm, Decision
@@ -64,7 +64,7 @@ class HubSpotOAuth(OAuth):
         token = require(self.find_unrevoked(read_bearer_token(request), "access"), unauthenticated())
         # Checked last, because expired and unknown tokens have different error categories.
         if token.expires_at is not None and token.has_expired(self.now):
-            raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))
+            raise expired(int(self.now - token.expires_at), format_timestamp(token.expires_at))
         return token
 
     def require(self, token: Token, scopes: tuple[str, ...]) -> None:

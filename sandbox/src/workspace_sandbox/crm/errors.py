@@ -187,9 +187,6 @@ def _detail(violation: PropertyViolation) -> dict[str, Any]:
     return {"message": violation.message, "code": violation.code, "context": {"propertyName": [violation.name]}}
 
 
-# Responses
-
-
 def error_page(status: int, reason: str) -> PreparedErrorResponse:
     """Return an HTML error page, as sent by the vendor's infrastructure."""
     text = HTML.format(status=status, reason=reason)
@@ -200,9 +197,6 @@ resource_not_found = partial(ApiError, 404, "OBJECT_NOT_FOUND", "resource not fo
 too_large = partial(error_page, 413, "Request Entity Too Large")
 not_implemented = partial(ApiError, 501, "NOT_IMPLEMENTED")
 failed = partial(ApiError, 500, "INTERNAL_ERROR", "internal error")
-
-
-# Errors for requests without a handler
 
 
 def unknown_route(_: web.Request, status: int) -> PreparedErrorResponse:

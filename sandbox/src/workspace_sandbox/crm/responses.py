@@ -5,8 +5,8 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.errors import ApiError
+from workspace_sandbox.kit.clock import format_timestamp
 
 
 def page_response(request: web.Request, results: list[dict[str, Any]], after: str | None, **more: Any) -> web.Response:
@@ -22,7 +22,7 @@ def batch_response(
     now: float, results: list[dict[str, Any]], errors: Iterable[ApiError] = (), *, status: int = 200
 ) -> web.Response:
     """Return the response to a batch, which is a 207 if there are errors."""
-    at = timestamp(now)
+    at = format_timestamp(now)
     response: dict[str, Any] = {"status": "COMPLETE", "results": results, "startedAt": at, "completedAt": at}
     if failed := [error.entry() for error in errors]:
         response |= {"numErrors": len(failed), "errors": failed}

@@ -11,11 +11,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return the time in seconds since the Unix epoch."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait for *seconds*. Negative values count as zero."""
-        ...
 
 
 class SystemClock:
@@ -138,3 +136,8 @@ def has_passed(seconds: float, since: float, now: float) -> bool:
 def to_datetime(seconds: float) -> datetime:
     """Return the UTC datetime of *seconds* since the epoch, rounded to milliseconds."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
+
+
+def format_timestamp(seconds: float) -> str:
+    """Return *seconds* since the epoch as a UTC timestamp with milliseconds, such as 2026-11-22T12:00:00.000Z."""
+    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -34,23 +34,18 @@ class ErrorFactory(Protocol):
 
     def unknown_route(self, request: web.Request, status: int) -> VendorErrorResponse:
         """Return the error for an unknown path, or for an unknown method (*status* 405)."""
-        ...
 
     def too_large(self) -> VendorErrorResponse:
         """Return the error for a body that exceeds the emulator's limit."""
-        ...
 
     def not_implemented(self, message: str) -> VendorErrorResponse:
         """Return the error for a vendor's route that is not emulated."""
-        ...
 
     def throttled(self, context: EmulatorContext, seconds: float) -> VendorErrorResponse:
         """Return the error for a client that has to wait for *seconds*."""
-        ...
 
     def failed(self) -> VendorErrorResponse:
         """Return the vendor's internal error."""
-        ...
 
 
 def require(value: T | None, error: Exception | type[Exception]) -> T:

@@ -130,7 +130,7 @@ def markdown_table(user_actions: UserActions) -> list[str]:
         f"| {_format_call(name, action)} | {action.does} | {_format_fields(action)} | {action.answers} |"
         for name, action in user_actions.items()
     )
-    return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
+    return ["| Action | Effect | Fields | Response |", "|---|---|---|---|", *rows]
 
 
 def _format_call(name: str, action: UserAction) -> str:

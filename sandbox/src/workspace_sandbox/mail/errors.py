@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.clock import to_datetime
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import VendorErrorResponse
 from workspace_sandbox.mail.http_messages import HTML, Reply
@@ -276,9 +276,8 @@ FORCED: Mapping[str, Callable[[str], ApiError]] = {
 
 
 def _retry_text(until: float) -> str:
-    stamp = to_datetime(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # The time is only in the text: Gmail sends no ``Retry-After`` with it.
-    return f"User-rate limit exceeded.  Retry after {stamp}"
+    return f"User-rate limit exceeded.  Retry after {format_timestamp(until)}"
 
 
 def _info(reason: str, domain: str, rpc: str) -> ErrorDetail:

@@ -1,7 +1,6 @@
 """The routes that the emulator serves.
 
 Prices, scopes and parameters of the methods follow the vendor's discovery document.
-
 """
 
 from collections.abc import Mapping, Sequence

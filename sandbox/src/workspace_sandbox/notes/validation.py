@@ -1,7 +1,6 @@
 """Validation of request fields, with errors in the vendor's words.
 
 A path such as ``body.properties.Due.date.start`` names the field in the request.
-
 """
 
 import json

@@ -1,5 +1,7 @@
 """Airtable over HTTP: authorisation, requests and test controls."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -18,12 +20,14 @@ from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
 from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
 from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
-from workspace_sandbox.tables.request import ApiRequest
+from workspace_sandbox.tables.request import ApiRequest, read_body
 from workspace_sandbox.tables.routes import ROUTES, ApiRoute
 from workspace_sandbox.tables.throttle import RateLimiter
 from workspace_sandbox.tables.user_actions import USER_ACTIONS
 
 DAY = 86_400
+
+COMPRESSED_FROM_BYTES = 1024
 
 
 class TablesEmulator(Emulator):
@@ -107,12 +111,12 @@ class TablesEmulator(Emulator):
             self.limits.charge_base(base.id)
         await self.context.wait_if_delayed()
         self._check_permission(route, access, base)
-        api_request = self._create_request(request, access, base, await errors.read_body(request))
+        api_request = self._create_request(request, access, base, await read_body(request))
         self._fail_next_write(route)
         if not route.writes:
-            return errors.json_response(request, route.handler(api_request))
+            return _json_response(request, route.handler(api_request))
         with self._notify_webhooks(WebhookAction(base, "publicApi", access.user, self._permission(access, base))):
-            return errors.json_response(request, route.handler(api_request))
+            return _json_response(request, route.handler(api_request))
 
     @contextmanager
     def _notify_webhooks(self, action: WebhookAction) -> Iterator[None]:
@@ -169,3 +173,17 @@ class TablesEmulator(Emulator):
         if route.writes and self.context.knobs["next_write"] == "503_retriable":
             self.context.knobs["next_write"] = ""
             raise errors.retriable()
+
+
+def _json_response(request: web.Request, body: dict[str, Any]) -> web.Response:
+    """Return *body* as JSON, compressed if it is large and the client accepts it."""
+    content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+    headers = {
+        "Content-Type": "application/json; charset=utf-8",
+        "ETag": f'W/"{len(content):x}-{hashlib.sha256(content).hexdigest()[:27]}"',
+        "airtable-uncompressed-content-length": str(len(content)),
+    }
+    response = web.Response(body=content, headers=headers)
+    if len(content) >= COMPRESSED_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+        response.enable_compression(web.ContentCoding.gzip)
+    return response

@@ -1,12 +1,9 @@
-"""The vendor's responses and errors.
+"""Airtable's errors.
 
 Errors have three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and for rate limits
 ``{"errors": [{"error", "message"}]}``.
-
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +14,8 @@ from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import VendorErrorResponse
-from workspace_sandbox.kit.strict_json import parse_json
-
-COMPRESSED_FROM_BYTES = 1024
 
 Envelope = Literal["object", "bare", "list"]
-
-
-# Errors
 
 
 @dataclass
@@ -155,34 +146,3 @@ def throttled(context: EmulatorContext, seconds: float) -> ApiError:
     """Return the error of too many requests. A knob adds the header that some clients report."""
     headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if context.knobs["retry_after"] else {}
     return rate_limited(context.knobs["throttle_envelope"], headers)
-
-
-# Responses
-
-
-async def read_body(request: web.Request) -> Mapping[str, Any]:
-    """Return the JSON object of a request, empty if the content type is not JSON."""
-    content = await request.read()
-    if not content or request.content_type != "application/json":
-        return {}
-    try:
-        body = parse_json(content)
-    except (ValueError, RecursionError):
-        raise unparsable() from None
-    if not isinstance(body, dict):
-        raise invalid_request()
-    return body
-
-
-def json_response(request: web.Request, body: dict[str, Any]) -> web.Response:
-    """Return *body* as JSON, compressed if it is large and the client accepts it."""
-    content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
-    headers = {
-        "Content-Type": "application/json; charset=utf-8",
-        "ETag": f'W/"{len(content):x}-{hashlib.sha256(content).hexdigest()[:27]}"',
-        "airtable-uncompressed-content-length": str(len(content)),
-    }
-    response = web.Response(body=content, headers=headers)
-    if len(content) >= COMPRESSED_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
-        response.enable_compression(web.ContentCoding.gzip)
-    return response

@@ -1,12 +1,14 @@
-"""An authorised request."""
+"""An authorised request, and the parsing of its body."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aiohttp import web
 from multidict import MultiMapping
 
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.strict_json import parse_json
 from workspace_sandbox.tables import errors
 from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.data import record_queries
@@ -73,3 +75,17 @@ class ApiRequest:
     def record_json(self, table: Table, record: Record) -> dict[str, Any]:
         """Return a written record as the response shows it."""
         return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))
+
+
+async def read_body(request: web.Request) -> Mapping[str, Any]:
+    """Return the JSON object of a request, empty if the content type is not JSON."""
+    content = await request.read()
+    if not content or request.content_type != "application/json":
+        return {}
+    try:
+        body = parse_json(content)
+    except (ValueError, RecursionError):
+        raise errors.unparsable() from None
+    if not isinstance(body, dict):
+        raise errors.invalid_request()
+    return body

@@ -13,9 +13,9 @@ from workspace_sandbox.boards.data.state import (
     CardList,
     Member,
     Organization,
-    format_timestamp,
 )
 from workspace_sandbox.boards.data.store import Store
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 
 FIRST_CREATED_AT = 1_767_600_000.0

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.clock import to_datetime
-
 if TYPE_CHECKING:
     from workspace_sandbox.boards.data.custom_field_objects import CustomField, FieldValue
 
@@ -18,11 +16,6 @@ STEP = 16_384.0
 
 Position = float | str
 """A position: a positive number, ``top`` or ``bottom``."""
-
-
-def format_timestamp(at: float) -> str:
-    """Return a timestamp in the vendor's format."""
-    return to_datetime(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def resolve_position(existing: Iterable[float], position: Position) -> float:

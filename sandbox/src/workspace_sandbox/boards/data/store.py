@@ -17,10 +17,10 @@ from workspace_sandbox.boards.data.state import (
     Member,
     Organization,
     Position,
-    format_timestamp,
     resolve_position,
 )
 from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 from workspace_sandbox.kit.webhook_sender import ignore_event
 

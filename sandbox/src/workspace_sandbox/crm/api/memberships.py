@@ -4,7 +4,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.api.lists import find
+from workspace_sandbox.crm.api.lists import find, list_members
 from workspace_sandbox.crm.arguments import (
     parse_digits,
     positive_int,
@@ -14,13 +14,12 @@ from workspace_sandbox.crm.arguments import (
     read_list,
     read_object,
 )
-from workspace_sandbox.crm.data.list_members import list_members
 from workspace_sandbox.crm.data.lists import ObjectList
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.errors import invalid, malformed
 from workspace_sandbox.crm.responses import batch_response, page_response
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
@@ -99,8 +98,8 @@ def _lists_of(portal: Portal, kind: ObjectType, number: int) -> list[dict[str, A
         {
             "listId": str(one.id),
             "listVersion": one.version,
-            "firstAddedTimestamp": timestamp(members[number]),
-            "lastAddedTimestamp": timestamp(members[number]),
+            "firstAddedTimestamp": format_timestamp(members[number]),
+            "lastAddedTimestamp": format_timestamp(members[number]),
         }
         for one in alike
         if number in (members := list_members(portal, one))
@@ -113,7 +112,7 @@ def _kind(type_id: str) -> ObjectType:
 
 def _page(request: web.Request, members: dict[int, float], remaining: list[int], limit: int) -> web.Response:
     page = remaining[:limit]
-    rows = [{"recordId": str(number), "membershipTimestamp": timestamp(members[number])} for number in page]
+    rows = [{"recordId": str(number), "membershipTimestamp": format_timestamp(members[number])} for number in page]
     return page_response(request, rows, str(page[-1]) if len(remaining) > limit else None, total=len(members))
 
 

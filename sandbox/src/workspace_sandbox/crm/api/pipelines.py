@@ -9,9 +9,9 @@ from aiohttp import web
 from workspace_sandbox.crm.arguments import read_flag, read_kind, read_list, read_object
 from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.pipelines import Audit, Pipeline, Stage
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.errors import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
@@ -45,7 +45,7 @@ async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
 async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Update the label or the position of a pipeline, or restore it from the archive."""
     pipeline, raw = _pipeline(portal, request), await read_object(request)
-    changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
+    changed = replace(pipeline, updated=format_timestamp(portal.now), **_changes(raw))
     return _pipeline_response(portal, _store(portal, changed, "UPDATE"))
 
 
@@ -151,7 +151,7 @@ def _parse_pipeline(portal: Portal, kind: ObjectType, identifier: str, raw: Mapp
     new_stages = [
         _parse_stage(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
     ]
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     changes = _changes(raw)
     return Pipeline(identifier, changes.pop("label"), tuple(new_stages), kind.plural, created=at, updated=at, **changes)
 
@@ -161,7 +161,7 @@ def _parse_stage(portal: Portal, kind: ObjectType, raw: Mapping[str, Any], ident
     if not isinstance(raw.get("label"), str) or needed not in metadata:
         raise invalid(f'Some required fields were not set: ["label", "metadata.{needed}"]')
     closed = metadata.get("ticketState") == "CLOSED" or metadata.get("probability") in {"0.0", "1.0"}
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     changes = _changes(raw)
     stage_metadata = {"isClosed": str(closed).lower(), **metadata}
     return Stage(identifier, changes.pop("label"), stage_metadata, created=at, updated=at, **changes)
@@ -190,7 +190,7 @@ def _changes(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _restaged(portal: Portal, pipeline: Pipeline, stage: Stage) -> web.Response:
-    stage = replace(stage, updated=timestamp(portal.now))
+    stage = replace(stage, updated=format_timestamp(portal.now))
     stages = tuple(stage if one.id == stage.id else one for one in pipeline.stages)
     changed = _store(portal, replace(pipeline, stages=stages), "UPDATE")
     _note(portal, stage.id, "UPDATE")
@@ -204,7 +204,7 @@ def _store(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:
 
 
 def _note(portal: Portal, identifier: str, action: str) -> None:
-    portal.audits.append(Audit(identifier, action, timestamp(portal.now), portal.account.user_id))
+    portal.audits.append(Audit(identifier, action, format_timestamp(portal.now), portal.account.user_id))
 
 
 def _next_id(portal: Portal) -> int:

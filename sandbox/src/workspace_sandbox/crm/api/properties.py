@@ -14,10 +14,10 @@ from workspace_sandbox.crm.data.property_definitions import (
     Option,
     is_valid_custom_name,
 )
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.errors import ApiError, invalid, malformed
 from workspace_sandbox.crm.responses import batch_response
+from workspace_sandbox.kit.clock import format_timestamp
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MAX_UNIQUE = 10
@@ -56,7 +56,7 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
     definition, raw = _definition(portal, request), await read_object(request)
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
-    changed = replace(definition, updated=timestamp(portal.now), **_changes(raw))
+    changed = replace(definition, updated=format_timestamp(portal.now), **_changes(raw))
     portal.define(read_kind(request), changed)
     return _property_response(portal, changed)
 
@@ -112,7 +112,7 @@ def _named(
 def _archive(portal: Portal, kind: ObjectType, definition: Definition) -> None:
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be archived")
-    portal.define(kind, definition.archived(timestamp(portal.now)))
+    portal.define(kind, definition.archived(format_timestamp(portal.now)))
 
 
 def _property_response(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
@@ -147,7 +147,7 @@ def _custom(portal: Portal, kind: ObjectType, raw: dict[str, Any]) -> Definition
     unique = bool(raw.get("hasUniqueValue"))
     if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MAX_UNIQUE:
         raise invalid(f"At most {MAX_UNIQUE} properties of an object type can have unique values")
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     definition = Definition(
         name, str(raw["label"]), str(raw["type"]), built_in=False, unique=unique, created=at, updated=at
     )

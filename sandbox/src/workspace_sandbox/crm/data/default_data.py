@@ -13,10 +13,9 @@ from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, 
 from workspace_sandbox.crm.data.other_built_in_properties import PRIORITIES
 from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage, ticket_stage
 from workspace_sandbox.crm.data.property_definitions import Definition, Option, options
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.records import Creator, Record
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.kit.clock import SystemClock
+from workspace_sandbox.kit.clock import SystemClock, format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 CONTACT_COUNT = 1_060
@@ -300,7 +299,7 @@ def _custom_values(number: int, random: Random) -> dict[str, str]:
         "nps_score": str(random.randrange(11)) if number % 4 == 0 else "",
         "newsletter": str(random.random() < 0.5).lower() if number % 2 else "",
         "renewal_date": f"2026-{random.randrange(1, 13):02}-15" if number % 8 == 0 else "",
-        "last_demo_at": timestamp(ENDING - number * 3_600) if number % 9 == 0 else "",
+        "last_demo_at": format_timestamp(ENDING - number * 3_600) if number % 9 == 0 else "",
         "import_batch": "2024-02" if number < 300 else "",
     }
 
@@ -314,7 +313,7 @@ def _deals(random: Random) -> Iterator[dict[str, str]]:
             "pipeline": pipeline.id,
             "dealstage": stage.id,
             "amount": f"{random.randrange(900, 250_000)}.{random.randrange(100):02}" if number % 11 else "",
-            "closedate": timestamp(ENDING + random.randrange(-200, 200) * A_DAY),
+            "closedate": format_timestamp(ENDING + random.randrange(-200, 200) * A_DAY),
             "hubspot_owner_id": str(random.choice(OWNERS[:7]).id) if number % 5 else "",
             "deal_currency_code": "EUR",
             "risk": random.choice(RISKS).value if number % 2 else "",
@@ -326,7 +325,7 @@ def _notes(random: Random) -> Iterator[dict[str, str]]:
     for number in range(NOTE_COUNT):
         yield {
             "hs_note_body": NOTE_TEXTS[number % len(NOTE_TEXTS)],
-            "hs_timestamp": timestamp(BEGINNING + random.randrange(500) * A_DAY),
+            "hs_timestamp": format_timestamp(BEGINNING + random.randrange(500) * A_DAY),
             "hubspot_owner_id": str(random.choice(OWNERS[:5]).id),
         }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from workspace_sandbox.crm.arguments import read_list
 from workspace_sandbox.crm.data.object_types import ObjectType
-from workspace_sandbox.crm.data.property_values import timestamp
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.errors import invalid
+from workspace_sandbox.kit.clock import format_timestamp
 
 PROCESSING = ("MANUAL", "SNAPSHOT", "DYNAMIC")
 Test = Callable[[Record], bool]
@@ -49,13 +49,13 @@ class ObjectList:
             "processingStatus": "COMPLETE",
             "createdById": str(self.user_id),
             "updatedById": str(self.user_id),
-            "createdAt": timestamp(self.created),
-            "updatedAt": timestamp(self.updated),
-            "filtersUpdatedAt": timestamp(self.updated),
+            "createdAt": format_timestamp(self.created),
+            "updatedAt": format_timestamp(self.updated),
+            "filtersUpdatedAt": format_timestamp(self.updated),
             "size": size,
         }
         if self.deleted is not None:
-            raw["deletedAt"] = timestamp(self.deleted)
+            raw["deletedAt"] = format_timestamp(self.deleted)
         return raw | ({"filterBranch": self.branch} if with_filters and self.branch else {})
 
 

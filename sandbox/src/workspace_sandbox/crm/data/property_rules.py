@@ -15,7 +15,6 @@ from workspace_sandbox.crm.data.property_values import (
     normalise_domain,
     normalise_email,
     normalise_options,
-    timestamp,
     to_text,
 )
 from workspace_sandbox.crm.data.records import Record
@@ -26,6 +25,7 @@ from workspace_sandbox.crm.errors import (
     missing_properties,
     unknown_property,
 )
+from workspace_sandbox.kit.clock import format_timestamp
 
 MARKUP = re.compile(r"<[^>]+>")
 NORMALISED = {"email": normalise_email, "domain": normalise_domain, "hs_additional_emails": str.lower}
@@ -43,15 +43,12 @@ class RuleContext(Protocol):
 
     def live_definitions(self, kind: ObjectType) -> Mapping[str, Definition]:
         """Return the current properties of *kind*."""
-        ...
 
     def options(self, definition: Definition) -> Sequence[Option]:
         """Return the options of a property."""
-        ...
 
     def knob(self, name: str) -> Any:
         """Return the value of a knob."""
-        ...
 
 
 class Rules:
@@ -98,8 +95,8 @@ class Rules:
         """Return *properties* with the calculated ones and without the empty ones."""
         stamps = {
             "hs_object_id": str(record.id),
-            record.kind.created: timestamp(record.created_at),
-            record.kind.modified: timestamp(record.updated_at),
+            record.kind.created: format_timestamp(record.created_at),
+            record.kind.modified: format_timestamp(record.updated_at),
         }
         calculate = CALCULATIONS.get(record.kind.plural)
         calculated = calculate(self._portal, properties) if calculate else {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from workspace_sandbox.kit.clock import to_datetime
+from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 
 MAX_VALUE_LENGTH = 65_536
 MILLISECONDS_A_DAY = 86_400_000
@@ -22,11 +22,6 @@ class InvalidValue(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
-
-
-def timestamp(seconds: float) -> str:
-    """Return the time in the vendor's format, in UTC with milliseconds."""
-    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds(text: str) -> float:
@@ -95,14 +90,14 @@ def _boolean(text: str) -> str:
 
 
 def _instant(text: str) -> str:
-    return timestamp(_milliseconds(text) / 1000)
+    return format_timestamp(_milliseconds(text) / 1000)
 
 
 def _day(text: str) -> str:
     at = _milliseconds(text)
     if at % MILLISECONDS_A_DAY:
         raise InvalidValue("INVALID_DATE", f"{text} is at {to_datetime(at / 1000):%H:%M:%S} UTC, not midnight!")
-    return timestamp(at / 1000)[:10]
+    return format_timestamp(at / 1000)[:10]
 
 
 def _milliseconds(text: str) -> float:

@@ -58,7 +58,6 @@ class Emit(Protocol):
 
     def __call__(self, portal: "Portal", event_type: str, record: Record, **more: Any) -> None:
         """Handle an event, with *more* fields."""
-        ...
 
 
 class Portal:

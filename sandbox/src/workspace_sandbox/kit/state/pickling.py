@@ -161,7 +161,7 @@ class InitialState:
 def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
     """Return the objects that are stored as names."""
     context = emulator.context
-    yield from (("emulator", emulator), ("stage", context), ("clock", context.clock), ("random", context.random))
+    yield from (("emulator", emulator), ("context", context), ("clock", context.clock), ("random", context.random))
     yield from (("knobs", context.knobs), ("addresses", context.addresses), ("defaults", context.default_knobs))
     yield ("hooks", emulator.hooks)
     yield from _constants(type(emulator).__module__.rpartition(".")[0]).items()

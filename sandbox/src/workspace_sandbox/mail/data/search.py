@@ -2,7 +2,6 @@
 
 Evaluated: bare words and phrases, ``AND``, ``OR``, ``{}``, ``()``, ``-``, ``+``, ``AROUND n`` and every operator in
 ``OPERATORS``. Anything else of the form ``word:word`` is plain text.
-
 """
 
 import re

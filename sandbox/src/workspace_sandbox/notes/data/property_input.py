@@ -1,7 +1,6 @@
 """Property values of requests: validated in form and against the schema, then stored.
 
 Nothing is stored and no option is created before the complete request has been validated.
-
 """
 
 from collections.abc import Callable

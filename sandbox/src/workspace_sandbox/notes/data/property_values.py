@@ -2,7 +2,6 @@
 
 A page stores, by property id: rich text items, numbers, option ids, dates, user ids, page ids, and so on.
 Types without stored values are computed here.
-
 """
 
 from collections.abc import Callable

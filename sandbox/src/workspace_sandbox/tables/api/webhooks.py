@@ -98,7 +98,7 @@ def _check_scope(request: ApiRequest, spec: Any) -> None:
     """Reject an unknown table, and views."""
     scope = spec["options"]["filters"].get("recordChangeScope")
     if scope and scope.startswith("viw"):
-        raise errors.ApiError(501, "NOT_IMPLEMENTED", "The sandbox does not play webhooks on views.")
+        raise errors.ApiError(501, "NOT_IMPLEMENTED", "The sandbox does not support webhooks on views.")
     if scope and find(request.base.tables, scope) is None:
         raise errors.invalid_request("recordChangeScope names no table of this base")
 

@@ -1,7 +1,6 @@
 """Changes of a base as webhook payloads, computed from snapshots before and after.
 
 A snapshot copies every row, so snapshots are only taken of bases with webhooks.
-
 """
 
 from collections.abc import Iterable, Mapping
