@@ -14,7 +14,7 @@ def command_page() -> str:
     """Return all commands with their arguments and options."""
     head = [
         "# Commands",
-        "Generated from the commands; do not edit. [The guide](../guide/command-line.md) tells what they print.",
+        "Generated from the commands; do not edit. [The guide](../guide/command-line.md) explains their output.",
     ]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
