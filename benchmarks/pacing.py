@@ -227,7 +227,9 @@ def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:
     lasted = seen[windows * each]["at"] - seen[0]["at"]
     used, throttled = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
     good = used >= 0.98 and throttled == 0 and statuses == {"200": order.calls}
-    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} refused upstream; answers {statuses}"
+    figure = (
+        f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} throttled by the vendor; responses {statuses}"
+    )
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 

@@ -16,7 +16,7 @@ from harness.valkey import valkey_server
 
 PROMISES = {
     ("I0", "I1", "I2"): "nothing lost, nothing doubled: as many objects as keys, each its caller's own",
-    ("I3",): "whoever repeats is told",
+    ("I3",): "every repeated call gets a final response",
     ("I4",): "every run with a response is in the history",
     ("I5",): "no active claim and no running run of a dead process",
     ("I7",): "no window of a vendor or a key exceeded",

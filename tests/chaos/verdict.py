@@ -120,12 +120,12 @@ def _check_run(call: "SimulatedCall", runs: Mapping[str, Any]) -> Iterator[str]:
     if reply.code == "invalid_parameters":
         yield f"I0 {call.write.kind}: {reply.body['error']}"
     if reply.status == 500:
-        yield f"I4 {call.name} was answered 500 {reply.code}"
+        yield f"I4 {call.name} got a 500 {reply.code}"
     run = runs.get(reply.run_id)
     if run is None:
-        yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+        yield f"I4 {call.name} got {reply.status} {reply.code}, but its run is not in the history"
     elif (reply.status, reply.code or None) != (run.http_status, run.code):
-        yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run has {run.http_status} {run.code}"
+        yield f"I4 {call.name} got {reply.status} {reply.code}, but its run has {run.http_status} {run.code}"
 
 
 async def _check_feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[str]:

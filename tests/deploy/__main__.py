@@ -60,7 +60,7 @@ def _print_urls(folder: Path, port: int, both: Sequence[Gateway], environment: d
         f"gateways     {', '.join(one.address for one in both)}, logs in {folder / 'logs'}\n"
         f"console      {both[0].admin_address}/console, with GATEWAY_OPERATOR_TOKEN of {settings}\n"
         f"commands     GATEWAY_ENV_FILE={settings} {Path(sys.executable).parent}/connector-gateway workspaces list\n"
-        "Ctrl-C ends it; nothing is kept.",
+        "Ctrl-C stops it; nothing is stored.",
         flush=True,
     )
 

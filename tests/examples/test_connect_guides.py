@@ -53,7 +53,7 @@ def test_every_guide_has_the_same_headings(connector: str) -> None:
     assert HEADINGS == re.findall(r"^## (.*)$", TEXTS[connector], re.MULTILINE)
 
 
-def test_the_index_leads_to_every_guide() -> None:
+def test_the_index_links_to_every_guide() -> None:
     links = re.findall(r"\]\((\w[\w-]*)\.md\)", TEXTS["README"])
 
     assert {*GUIDED, "first-call"} == set(links)

@@ -120,7 +120,7 @@ def test_the_documented_completion_exists_for_every_shell(shell: str) -> None:
         ("connector-gateway runs list --status par", "partial"),
     ],
 )
-def test_words_are_completed(words: str, completed: str) -> None:
+def test_commands_and_options_are_completed(words: str, completed: str) -> None:
     variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
     ended = CliRunner().invoke(

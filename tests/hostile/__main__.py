@@ -31,7 +31,7 @@ def main() -> None:
         _walk(every=1)
         return
     names = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
-    print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
+    print(ROW.format("attack", "median", "longest", "blocked", "growth", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
         for name in ["nothing", *(name for name in names if name != WRONG_TOKENS)]:
             with run_installation(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:

@@ -121,7 +121,7 @@ class EventTrials:
         self.poll(connection_id)
         yield from self.unexpected()
         if not self._reports(gateway, connector, f"in peace {seed}"):
-            yield f"the last change is not told after {proxy.mangled}"
+            yield f"the last change is not in the feed after {proxy.mangled}"
         gateway.run(gateway.app.connections.remove(connection_id))
 
     def unexpected(self) -> Iterator[str]:

@@ -10,7 +10,7 @@ JsonPath = tuple[str | int, ...]
 Change = Callable[[Any, str | int], None]
 """Changes the value of a key or an index of a container."""
 
-ODD_BODIES: Sequence[Any] = (
+MALFORMED_BODIES: Sequence[Any] = (
     None,
     [],
     {},
@@ -22,7 +22,7 @@ ODD_BODIES: Sequence[Any] = (
 )
 """Bodies that can replace any response."""
 
-ODD_ERRORS: Sequence[Any] = (
+MALFORMED_ERRORS: Sequence[Any] = (
     {"error": {"type": {"name": "odd"}, "message": ["odd"]}},
     {"error": {"errors": [{"reason": {"odd": 1}}, "odd"], "status": 7, "details": None}},
     {"error": {"errors": "odd"}},
@@ -40,10 +40,10 @@ def mangled(body: bytes, status: int, random: Random) -> tuple[bytes, str]:
     except ValueError:
         value = None
     if status >= 400 and random.random() < 0.5:
-        value = random.choice(ODD_ERRORS)
+        value = random.choice(MALFORMED_ERRORS)
         what = f"{value} instead"
     elif not isinstance(value, dict | list) or not value or random.random() < 0.15:
-        value = random.choice(ODD_BODIES)
+        value = random.choice(MALFORMED_BODIES)
         what = f"{value} instead"
     else:
         value, what = changed(value, random)

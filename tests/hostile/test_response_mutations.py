@@ -10,7 +10,7 @@ import pytest
 
 from harness.sandbox_server import run_emulators
 from hostile.proxy import Mangling, mangling
-from hostile.response_mutations import ODD_BODIES, ODD_ERRORS, changed, mangled
+from hostile.response_mutations import MALFORMED_BODIES, MALFORMED_ERRORS, changed, mangled
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -66,18 +66,18 @@ def test_keys_are_removed_lists_emptied_and_types_changed() -> None:
     assert ["odd", ["red"], [], [{"odd": "red"}]] == forms_of("labels")
 
 
-def test_bodies_are_replaced_and_errors_get_odd_shapes() -> None:
+def test_bodies_are_replaced_and_errors_malformed() -> None:
     accepted, rejections = some_bodies(200), some_bodies(404)
 
-    assert {json.dumps(body) for body in ODD_BODIES} <= accepted
-    assert {json.dumps(body) for body in ODD_ERRORS} <= rejections
-    assert set() == {json.dumps(body) for body in ODD_ERRORS} & accepted
+    assert {json.dumps(body) for body in MALFORMED_BODIES} <= accepted
+    assert {json.dumps(body) for body in MALFORMED_ERRORS} <= rejections
+    assert set() == {json.dumps(body) for body in MALFORMED_ERRORS} & accepted
 
 
 def test_bodies_that_are_not_json_are_replaced() -> None:
     body, _ = mangled(b"invalid id", 400, Random(1))
 
-    assert body in {json.dumps(odd).encode() for odd in (*ODD_BODIES, *ODD_ERRORS)}
+    assert body in {json.dumps(odd).encode() for odd in (*MALFORMED_BODIES, *MALFORMED_ERRORS)}
 
 
 def test_a_seed_mangles_the_same_third_of_the_responses(boards: Sandbox, proxy: Mangling) -> None:

@@ -73,7 +73,7 @@ def _arguments() -> argparse.Namespace:
         help="processes of the gateway: each history with each of these numbers; with one of them if not given",
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
-    parser.add_argument("--show", type=int, default=MAX_REPORTED, help="failures told in full")
+    parser.add_argument("--show", type=int, default=MAX_REPORTED, help="failures reported in full")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="tell failures as they are")
     return parser.parse_args()
 

@@ -125,15 +125,15 @@ def _check_responses(kind: str, owners: Iterable[Owner], *, restored: bool) -> I
     for owner in owners:
         if owner.keyed and not owner.settled and not (restored and kind in UNTOLD):
             last = owner.replies[-1] if owner.replies else None
-            said = f"{last.status} {last.code}" if last else "nothing"
-            yield f"I3 {owner.name} never got a result; the last answer was {said}"
+            response = f"{last.status} {last.code}" if last else "nothing"
+            yield f"I3 {owner.name} never got a result; the last response was {response}"
         # After a restore the response contains the current data of the same object.
         identify = KINDS[kind].returned_ids if restored else dict
         different = [result for result in owner.results if identify(result) != identify(owner.results[0])]
         if any(reply.code == "invalid_parameters" for reply in owner.replies):
-            yield f"I0 the simulation asked {owner.name} for something that is not valid"
+            yield f"I0 the simulation sent an invalid request for {owner.name}"
         if owner.keyed and different:
-            yield f"I2 {owner.name} was told {owner.results[0]} and then {different[0]}"
+            yield f"I2 {owner.name} got {owner.results[0]} and then {different[0]}"
 
 
 def _check_counts(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _check_counts(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Own
             expected = str(least) if least == most else f"{least} to {most}"
             names = ", ".join(owner.name for owner in owners)
             which = f" (part {part})" if KINDS[kind].parts > 1 else ""
-            yield f"I1 {len(present)} objects of {kind}{which} where {expected} should be, for {names}"
+            yield f"I1 {len(present)} objects of {kind}{which} instead of {expected}, for {names}"
     if all(owner.results for owner in owners):
         for one in ours:
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
@@ -153,7 +153,7 @@ def _check_counts(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Own
 def _check_maximum(kind: str, ours: Sequence[CreatedObject], owners: Sequence[Owner]) -> Iterator[str]:
     _, most = _get_bounds(kind, 0, owners)
     if len(ours) > most:
-        yield f"I1 {len(ours)} objects of {kind} where {most} at most should be"
+        yield f"I1 {len(ours)} objects of {kind} instead of at most {most}"
 
 
 def _get_bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
@@ -184,12 +184,12 @@ def _check_ownership(
                 continue
             seen[returned] += 1
             if returned in {one.id for one in created if one.part == part} - {one.id for one in ours}:
-                yield f"I2 {owner.name} was told of {kind} {returned}, which a colleague made"
+                yield f"I2 {owner.name} got {kind} {returned} of a colleague"
             elif returned not in {one.id for one in ours if one.part == part}:
-                yield f"I2 {owner.name} was told of {kind} {returned}, which is not what was asked for"
+                yield f"I2 {owner.name} got {kind} {returned}, which is not its object"
     if KINDS[kind].twins:
         yield from (
-            f"I2 {kind} {returned} was given to {times} callers" for returned, times in seen.items() if times > 1
+            f"I2 {kind} {returned} was returned to {times} callers" for returned, times in seen.items() if times > 1
         )
 
 
@@ -207,7 +207,7 @@ def _check_partial_write(history: "History") -> Iterator[str]:
         done = [sent for sent in steps if sent.outcome.startswith("2") and sent.method != "DELETE"]
         if done and not any(sent.method == "DELETE" for sent in steps):
             error = f"{call.reply.status} {call.reply.code}"
-            yield f"I3 {call.name} was refused with {error}, which hides that {done[0].step[:60]} was carried out"
+            yield f"I3 {call.name} got {error}, which hides that {done[0].step[:60]} was performed"
 
 
 # I4
@@ -219,11 +219,11 @@ def _check_runs(history: "History") -> Iterator[str]:
         if reply is None or reply.status == 0 or reply.run_id is None or _is_exempt(history, call):
             continue
         if reply.status == 500:
-            yield f"I4 {call.name} was answered 500 {reply.code}, as if it were known to have failed"
+            yield f"I4 {call.name} got a 500 {reply.code}, as if the failure were certain"
             continue
         response = history.runs[reply.run_id]
         if response.status != 200:
-            yield f"I4 {call.name} was answered {reply.status} {reply.code}, but its run is not in the history"
+            yield f"I4 {call.name} got {reply.status} {reply.code}, but its run is not in the history"
             continue
         run = response.body["data"]
         answered = (
@@ -231,7 +231,7 @@ def _check_runs(history: "History") -> Iterator[str]:
         )
         stored = (run["http_status"], run["status"], run["code"])
         if answered != stored:
-            yield f"I4 {call.name} was answered {answered}, but its run says {stored}"
+            yield f"I4 {call.name} got {answered}, but its run has {stored}"
 
 
 def _is_exempt(history: "History", call: "SimulatedCall") -> bool:
@@ -256,7 +256,7 @@ def check_active_state(history: "History") -> Iterator[str]:
             "SELECT operation FROM runs WHERE status = 'running' AND operation <> 'observe_events'"
         ).fetchall()
     connection.close()
-    yield from (f"I5 the claim of {key} is still held" for (key,) in claims)
+    yield from (f"I5 the claim of {key} is still active" for (key,) in claims)
     yield from (f"I5 a run of {operation} is still running" for (operation,) in running)
 
 
@@ -298,7 +298,7 @@ def check_overwrites(history: "History") -> Iterator[str]:
             its_own = [one.at for one in history.sent if one.call == later.name and _list_changes(one, pattern)]
             overtaken = its_own and first < min(its_own) and later.answered_at < again
             if overtaken and not _is_lost(history, first, later.answered_at, again):
-                yield f"I9 {call} sent a change again over that of {later.name}, which was acknowledged before"
+                yield f"I9 {call} resent a change over the acknowledged one of {later.name}"
 
 
 def _is_lost(history: "History", first: float, acknowledged: float, again: float) -> bool:
@@ -344,7 +344,7 @@ def _check_throttling(history: "History") -> Iterator[str]:
             continue
         throttled = [one for one in emulator.context.request_log if one.status == 429]
         if throttled:
-            yield f"I7 {connector} refused {len(throttled)} requests as too many"
+            yield f"I7 {connector} throttled {len(throttled)} requests"
 
 
 # I8
@@ -362,7 +362,7 @@ def check_feeds(history: "History") -> Iterator[str]:
             continue
         reported = _sort_ties(connector, history, contents)
         if reported != contents:
-            yield f"I8 {connector} events tell of {reported} where {contents} happened"
+            yield f"I8 {connector} events are {reported} instead of {contents}"
 
 
 def _removes_feed(item: Rewire, connector: str) -> bool:

@@ -228,7 +228,7 @@ def run_story(installation: Installation, story: Story, *, tidy: bool = False) -
         simulate(SimulationRun(installation, history).play(tidy=tidy))
         broken = check_history(history)
     except Stopped:
-        broken = ["nothing will ever happen again, and somebody still waits"]
+        broken = ["all timers have expired, and a task still waits"]
     finally:
         for name in path.parent.glob(f"{path.name}*"):
             name.unlink(missing_ok=True)

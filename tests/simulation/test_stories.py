@@ -254,7 +254,7 @@ def test_a_rejection_halfway_reports_the_completed_steps(runner: StoryRunner, ki
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_an_accepted_step_with_an_odd_response_is_not_repeated(runner: StoryRunner, kind: str) -> None:
+def test_an_accepted_step_with_a_malformed_response_is_not_repeated(runner: StoryRunner, kind: str) -> None:
     broken = broken_promises(runner, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
 
     assert [] == broken

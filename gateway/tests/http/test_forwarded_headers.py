@@ -119,5 +119,5 @@ async def test_an_unconfigured_header_is_ignored() -> None:
 @pytest.mark.parametrize(
     "node", ["1.2.3", "1.2.3.04", "[1.2.3.4]x", "::1]", "localhost", "1.2.3.4:123456", "\uff10.0.0.0"]
 )
-def test_an_invalid_address_is_none(node: str) -> None:
+def test_an_invalid_address_is_ignored(node: str) -> None:
     assert parse_node(node) is None

@@ -30,7 +30,7 @@ def test_calls_waiting_for_a_hanging_lookup_time_out_together(tmp_path: Path) ->
 
 
 @requirement("common-54")
-def test_a_write_behind_a_hanging_write_is_rejected_after_the_queueing_time(tmp_path: Path) -> None:
+def test_a_write_waiting_for_a_hanging_write_is_rejected_after_the_timeout(tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_QUEUE_SECONDS="0.3") as gateway,

@@ -180,7 +180,7 @@ def test_a_newly_watched_channel_starts_at_the_change_of_settings(gateway: Gatew
 
 
 @requirement("chat-46")
-def test_a_channel_that_the_app_has_just_joined_is_read_since_the_last_poll(gateway: Gateway) -> None:
+def test_a_newly_joined_channel_is_read_since_the_last_poll(gateway: Gateway) -> None:
     watch = create_watch(gateway)
     created = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
     post_message(gateway, created, "long before")

@@ -137,7 +137,7 @@ def test_without_the_read_scope_a_reply_is_posted_to_its_target(gateway: Gateway
     assert OURS == message(gateway, GENERAL, ts).thread_ts
 
 
-def test_a_reply_is_posted_to_its_target_if_the_thread_cannot_be_looked_up(
+def test_a_reply_is_posted_to_its_target_after_a_failed_lookup(
     gateway: Gateway, restartable_gateway: Restarting
 ) -> None:
     ration = {"status": 429, "headers": {"Retry-After": "600"}, "body": {"ok": False, "error": "ratelimited"}}
@@ -217,7 +217,7 @@ def test_invalid_text_is_rejected_without_a_vendor_request(gateway: Gateway, tex
     assert [] == gateway.journal("chat")
 
 
-def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
+def test_the_marker_of_a_post_does_not_contain_the_key(gateway: Gateway) -> None:
     ts = post(gateway, "marked", idempotency_key="a secret of the caller's")
 
     metadata = message(gateway, RANDOM, ts).metadata
@@ -326,7 +326,7 @@ def test_an_edit_returns_its_time(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(("channel", "channel_id"), [("#random", RANDOM), (PERSON, "D04IM000001")])
-def test_an_edit_finds_the_channel_as_a_post_does(gateway: Gateway, channel: str, channel_id: str) -> None:
+def test_an_edit_resolves_the_channel_like_a_post(gateway: Gateway, channel: str, channel_id: str) -> None:
     ts = post(gateway, "draft", channel)
 
     assert gateway.patch(f"/chat/messages/{ts}", channel=channel, text="final").data["channel_id"] == channel_id
