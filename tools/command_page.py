@@ -14,13 +14,7 @@ def command_page() -> str:
     """Return all commands with their arguments and options."""
     head = [
         "# Commands",
-<<<<<<< HEAD
         "Generated from the commands; do not edit. Output: [Use the command line](../guide/command-line.md).",
-||||||| a39d9862
-        "Generated from the commands; do not edit. [The guide](../guide/command-line.md) tells what they print.",
-=======
-        "Generated from the commands; do not edit. [The guide](../guide/command-line.md) explains their output.",
->>>>>>> e-tests
     ]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
