@@ -111,7 +111,7 @@ class PlaceThing(Params):
     """A thing to create on a board."""
 
     board: str
-    room: str
+    building: str
     name: str
 
 
@@ -205,7 +205,7 @@ async def put_thing(call: OperationContext[ShelfClient], params: PutThing) -> Th
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
-@writes("POST /boards/{board}/things", targets=["room"])
+@writes("POST /boards/{board}/things", targets=["building"])
 async def place_thing(call: OperationContext[ShelfClient], params: PlaceThing) -> Thing:
     """Create a thing on a board."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])

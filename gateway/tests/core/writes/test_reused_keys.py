@@ -18,9 +18,9 @@ from harness.requirement import requirement
 LONG = "k" * 300
 
 
-async def put_on_board(core: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
-    """Put a thing on a board, which the path names, in a room, which the body names."""
-    body = {"connection_id": core.connection_id, "name": name, "room": room}
+async def put_on_board(core: CoreFixture, name: str = "cup", *, board: str = "top", building: str = "hall") -> Any:
+    """Put a thing on a board, which the path names, in a building, which the body names."""
+    body = {"connection_id": core.connection_id, "name": name, "building": building}
     arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=NormalizedKey.parse("key-1"))
     return await core.gateway.call(Run("test"), core.caller, "shelf", place_thing, arguments)
 
@@ -32,7 +32,7 @@ async def catch_error(core: CoreFixture, **more: Any) -> GatewayError:
 
 
 @requirement("keys-9")
-@pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
+@pytest.mark.parametrize("other", [{"board": "bottom"}, {"building": "cellar"}])
 async def test_a_key_used_for_another_object_is_rejected(core: CoreFixture, other: dict[str, str]) -> None:
     first = await put_on_board(core)
     error = await catch_error(core, **other)
