@@ -51,16 +51,16 @@ examples: .venv/test  ## Record the example calls of the reference
 screenshots: .venv/test  ## Take the screenshots of the guides; needs Chromium
 	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
-# A link to one of these folders leads to a list of its pages, as on a code host.
+# Folders that pages link to. A folder without a README gets a list of its pages, as code hosts show it.
 LISTED := guide reference
 
 docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnings and on anything fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
 	@find *.md client docs gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
 	  tar -c -T - | tar -x -C .site/pages
-	@cd .site/pages/docs && for folder in $(LISTED); do cd $$folder && \
-	  for page in *.md; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
-	  { printf '# %s\n\n' $$folder; cat list; } > README.md && rm list && cd ..; done
+	@cd .site/pages/docs && for folder in $(LISTED); do test -e $$folder/README.md || { cd $$folder && \
+	  find . -name '*.md' | sort | while read -r page; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
+	  { printf '# %s pages\n\n' $$folder | sed 's,# .,\U&,'; cat list; } > README.md && rm list && cd ..; }; done
 	@find .site/pages -name '*.md' -exec sed -i -E 's#\]\(([./a-z]*/)?($(subst $() ,|,$(LISTED)))\)#](\1\2/README.md)#' {} +
 	@$(BIN)/zensical build --clean --strict
 	@! grep -rEi '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|url\(.?(https?:)?//' \
@@ -83,7 +83,7 @@ tenants: .venv/test  ## Deliver events to random tenants and check that each see
 	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
 
 shapes: .venv/test  ## Fuzz every operation for a minute, and list the findings
-	@PYTHONPATH=tests $(BIN)/python -m hostile.shapes $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.schemathesis_calls $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes
 	@$(LOCK) --group install -o requirements/uv.txt

@@ -29,7 +29,7 @@ Rows = Iterable[tuple[str, str, str, bool]]
 
 
 def main() -> int:
-    """Measure what is named, or all."""
+    """Measure the named benchmarks, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default=HistorySpec.kind)

@@ -1,4 +1,4 @@
-"""Pages and single runs of a short and of a long history: they take as long in the one as in the other."""
+"""Reads of pages and single runs take as long in a long history as in a short one."""
 
 import asyncio
 import statistics
@@ -51,15 +51,15 @@ def rows(spec: HistorySpec) -> Iterator[Row]:
 
 
 async def _looked(short: str, long: str) -> Mapping[str, tuple[float, float]]:
-    """Median seconds of each look into two histories, which take turns: others may use the machine as well."""
+    """Return the median seconds of each read of two histories, alternating to even out other load."""
     async with Database(short) as one, Database(long) as other:
         both = [RunStore(database, ProcessId("proc_bench"), SystemClock()) for database in (one, other)]
         looks = [_looks(runs, await _some(runs)) for runs in both]
-        took = {what: [await _turn(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
+        took = {what: [await _measure(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
     return {what: tuple(map(statistics.median, zip(*seconds, strict=True))) for what, seconds in took.items()}
 
 
-async def _turn(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[float]:
+async def _measure(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[float]:
     return [await _timed(look[what]) for look in looks]
 
 
@@ -86,6 +86,6 @@ def _connection(runs: RunStore) -> Awaitable[object]:
 
 
 async def _some(runs: RunStore) -> Iterator[str]:
-    """The newest runs, of each connection some."""
+    """Return the newest runs, some of each connection."""
     pages = [await runs.page(WORKSPACE, connection_id=f"conn_{number}") for number in range(CONNECTIONS)]
     return iter([row["run_id"] for page in pages for row in page.rows[:1]])

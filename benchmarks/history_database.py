@@ -1,4 +1,4 @@
-"""Databases with a long history, filled by the database itself in some minutes, and kept where that is wanted."""
+"""Databases with a long history, filled by SQL in some minutes, and stored for later runs on request."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ FILLING_SECONDS = 3600
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 RANDOM_KEY = {"sqlite": "lower(hex(randomblob(16)))", "postgresql": "md5(CAST(random() AS text))"}
 TIMED = "||".join(f"substr('{ALPHABET}', CAST((ms >> {shift}) & 31 AS integer) + 1, 1)" for shift in range(45, -1, -5))
-"""The ten characters of an identifier that tell its millisecond."""
+"""The ten characters of an identifier that contain its millisecond."""
 
 RUNS = text(f"""
 WITH RECURSIVE numbers(i) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < :count),
@@ -36,7 +36,7 @@ SELECT 'run_' || {TIMED} || substr(CAST(10000000000000000 + i AS text), 2), 'ws_
        CASE WHEN failed THEN 'upstream_error' END, at, 1.0, '[]'
 FROM dated
 """)
-"""Of these a third is past its time, so that there is work for a purge."""
+"""A third of them is expired, so that there is work for a purge."""
 
 CLAIMS = """
 WITH RECURSIVE numbers(i) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < :count)
@@ -46,17 +46,17 @@ SELECT 'ws_bench', 'conn_' || CAST(i % {connections} AS text), 'create_page', {k
        :first + i * :step
 FROM numbers
 """
-"""All of them past their time; their keys are in no order, as callers make them."""
+"""All of them are expired. Their keys are unordered, as callers create them."""
 
 
 @dataclass(frozen=True)
 class HistorySpec:
-    """What a history is measured on."""
+    """The databases that are measured."""
 
     kind: str = "sqlite"
     runs: int = 1_000_000
     directory: Path | None = None
-    """A folder in which the databases are kept, and found again the next time."""
+    """The folder in which the databases are stored for later runs."""
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.runs:,} runs, {self.runs // 10:,} claims"
@@ -64,7 +64,7 @@ class HistorySpec:
 
 @contextmanager
 def filled_database(spec: HistorySpec) -> Iterator[str]:
-    """The address of a database with as many runs as are wanted, and a tenth as many claims."""
+    """Return the URL of a database with that number of runs, and a tenth as many claims."""
     with TemporaryDirectory() as folder:
         directory = spec.directory or Path(folder)
         directory.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ async def _migrate(address: str) -> None:
 
 
 def _fill(address: str, spec: HistorySpec) -> None:
-    """Put in what is missing, without its indexes, which are made once all is there."""
+    """Insert missing rows without indexes, which are created afterwards."""
     engine = create_engine(make_url(address).set(drivername=DRIVERS[spec.kind]))
     if spec.kind == "sqlite":
         event.listen(engine, "connect", _unlogged)

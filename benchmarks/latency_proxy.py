@@ -8,7 +8,7 @@ PIECE = 65_536
 
 
 async def forward_delayed(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
-    """Pass on what *source* sends, each piece *seconds* after it came, however many are on their way."""
+    """Forward the data of *source*, each piece *seconds* after it arrived, any number of them in parallel."""
     loop, on_their_way, came = asyncio.get_running_loop(), deque[tuple[float, bytes]](), asyncio.Event()
 
     async def deliver() -> None:
@@ -31,7 +31,7 @@ async def forward_delayed(source: asyncio.StreamReader, sink: asyncio.StreamWrit
 
 
 async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-    """Pass on what *source* sends."""
+    """Forward the data of *source*."""
     try:
         while piece := await source.read(PIECE):
             sink.write(piece)
@@ -41,9 +41,9 @@ async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 async def main(port: int, path: str, milliseconds: float) -> None:
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answers, questions = await asyncio.open_unix_connection(path)
-        # All of it on the way back: a timer of the loop is exact to a millisecond, and two of half a one would be two.
-        ways = carry(reader, questions), forward_delayed(answers, writer, milliseconds / 1000)
+        server_reader, server_writer = await asyncio.open_unix_connection(path)
+        # The total delay on the way back: loop timers are exact to a millisecond, so two halves would add up to two.
+        ways = carry(reader, server_writer), forward_delayed(server_reader, writer, milliseconds / 1000)
         await asyncio.gather(*ways, return_exceptions=True)
 
     async with await asyncio.start_server(pass_on, "127.0.0.1", port) as server:

@@ -1,4 +1,4 @@
-"""Loads of calls from a process of its own: ``python -m benchmarks.load`` takes an order a line."""
+"""Loads of calls from a separate process: ``python -m benchmarks.load`` reads one order per line."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ import aiohttp
 
 
 class Load:
-    """The process, which keeps its connections from one load to the next."""
+    """The load process, which reuses its connections for all loads."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -29,7 +29,7 @@ class Load:
         method: str = "POST",
         keyed: bool = False,
     ) -> dict[str, Any]:
-        """``{seconds, latencies, statuses}`` of so many calls, so many of them at a time; *keyed* with a key each."""
+        """Return ``{seconds, latencies, statuses}`` of a load. With *keyed*, every call has its own key."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         order = {
@@ -49,14 +49,14 @@ class Load:
 
 @contextmanager
 def loading() -> Iterator[Load]:
-    """A process that makes loads; it is ended with the block."""
+    """Run a process that produces loads."""
     command = [sys.executable, "-m", "benchmarks.load"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Load(process)
 
 
 async def carry_out(session: aiohttp.ClientSession, order: dict[str, Any]) -> dict[str, Any]:
-    """One load, as ordered."""
+    """Run one load."""
     latencies: list[float] = []
     statuses: dict[str, int] = {}
     left, load = iter(range(order["calls"])), time.time_ns()

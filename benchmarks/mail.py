@@ -1,4 +1,4 @@
-"""Mail: searches against the floor of the quota, and memory while a large attachment passes through."""
+"""Mail: searches against the minimum time by quota, and memory during a large attachment."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
 
 
 def _searches(here: PacingBench) -> tuple[str, str, str, bool]:
-    """Searches that need more than a minute's quota, all at once."""
+    """Measure concurrent searches that need more than a minute's quota."""
     floor = (SEARCHES * UNITS_OF_A_SEARCH - 1) // UNITS * PER_SECONDS
     began = time.perf_counter()
     with ThreadPoolExecutor(SEARCHES) as pool:
@@ -42,11 +42,11 @@ def _searches(here: PacingBench) -> tuple[str, str, str, bool]:
 
 
 def _attachments(here: PacingBench) -> Iterator[tuple[str, str, str, bool]]:
-    """Peak memory over idle while an attachment passes through; by link first, since a peak stays what it was."""
-    act_url = f"{here.sandbox['sandbox_url']}/_control/mail/act"
+    """Measure peak memory over idle during an attachment; by link first, since a peak remains."""
+    actions_url = f"{here.sandbox['sandbox_url']}/_control/mail/act"
     attachments = [{"filename": "large.bin", "mime_type": "application/octet-stream", "size_bytes": ATTACHMENT_BYTES}]
     message = {"action": "receive", "from": "ana@acme.test", "subject": "Large enough", "body_html": "<p>See below</p>"}
-    httpx.post(act_url, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
+    httpx.post(actions_url, json=message | {"attachments": attachments}, timeout=60).raise_for_status()
     (received,) = _call(here, "/messages", q='subject:"Large enough"', include_body="true")["data"]
     path = f"/attachments/{received['attachments'][0]['attachment_id']}"
     idle = here.gateway.memory_bytes

@@ -1,4 +1,4 @@
-"""A large installation: one connection costs as much among 100,000 as among 1,000, in time and in memory."""
+"""A large installation: the time and memory per connection are the same with 100,000 connections as with 1,000."""
 
 import asyncio
 import os
@@ -17,8 +17,8 @@ from sqlalchemy import Table, insert
 
 from benchmarks.processes import Server
 from connector_gateway.app import App
-from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, PollContext
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Connector
@@ -76,7 +76,7 @@ def rows() -> Iterator[Row]:
 
 
 class Installation:
-    """An installation with *count* connections, none of which is due to be polled."""
+    """Create an installation with *count* connections, none of which is due to be polled."""
 
     def __init__(self, count: int, file: Path) -> None:
         self._random = Random(count)
@@ -128,7 +128,7 @@ class Installation:
 
     @property
     def works(self) -> Mapping[str, Work]:
-        """What is measured."""
+        """The measured installation."""
         connections = self.app.connections
         return {
             "the first page": connections.page,
@@ -148,7 +148,7 @@ def _app(file: Path) -> App:
 
 
 async def _compare(files: Mapping[int, Path]) -> Sequence[Row]:
-    """Measure both installations in turn, so that other load on the machine meets both."""
+    """Measure both installations alternately, so that other load on the machine affects both."""
     async with AsyncExitStack() as stack:
         few, many = [Installation(count, file) for count, file in files.items()]
         for installation in (few, many):

@@ -1,4 +1,4 @@
-"""CPU of a whole call over a bare pass-through with the same upstream answer."""
+"""CPU of a complete call over a bare pass-through with the same vendor response."""
 
 import statistics
 import tempfile
@@ -16,8 +16,8 @@ from benchmarks.processes import Server, asgi, environment_of, free_port, starte
 
 CALLS = 250
 ROUNDS = 40
-"""Short loads take turns, each is compared with its neighbour, and the median counts: what else the machine does falls
-on both, or now and then on one of them."""
+"""Short loads alternate, each is compared with its neighbour, and the median counts, because other load on the machine
+affects both, or sometimes one of them."""
 
 WARM_UP = 300
 CONCURRENCY = 48
@@ -25,7 +25,7 @@ CONCURRENCY = 48
 
 @dataclass(frozen=True)
 class Measured:
-    """What one load has cost, per call."""
+    """The cost of one load, per call."""
 
     cpu_us: float
     calls_per_second: float
@@ -44,7 +44,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls that are alike, to one server."""
+    """Equal calls to one server."""
 
     load: Load
     server: Server
@@ -68,7 +68,7 @@ class Calls:
 
 
 def measure(calls: Calls) -> Measured:
-    """The cost of one load on its server."""
+    """Return the cost of one load on its server."""
     before = calls.server.cpu_seconds
     result = calls(CALLS)
     spent = calls.server.cpu_seconds - before
@@ -81,15 +81,15 @@ def measure(calls: Calls) -> Measured:
     )
 
 
-def in_turns(*kinds: Calls) -> list[list[Measured]]:
-    """Several rounds of each of *kinds*, which take turns."""
+def alternate(*kinds: Calls) -> list[list[Measured]]:
+    """Run several rounds of each of *kinds*, alternating."""
     rounds = [[measure(calls) for calls in kinds] for _ in range(ROUNDS)]
     return [list(column) for column in zip(*rounds, strict=True)]
 
 
 @contextmanager
 def gateway(upstream: Server, **more: str) -> Iterator[Running]:
-    """The gateway, served for production, in front of *upstream* with budgets opened wide and *more* settings."""
+    """Run the gateway for production in front of *upstream*, with large budgets and *more* settings."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         settings = {"GATEWAY_NOTES_BASE_URL": upstream.url, "GATEWAY_NOTES_BUDGET": "1000000/1", **more}
@@ -134,7 +134,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         ]
         for calls in kinds:
             calls(WARM_UP)
-        bar_reads, reads, bar_writes, writes, keyed = in_turns(*kinds)
+        bar_reads, reads, bar_writes, writes, keyed = alternate(*kinds)
     yield _ratio("CPU of a whole read over the bare pass-through", reads, bar_reads, 1.45)
     yield _ratio("CPU of a whole write (two commits) over the same", writes, bar_writes, 1.65)
     yield _ratio("CPU of a write with a key (two commits) over the same", keyed, bar_writes, 1.9)

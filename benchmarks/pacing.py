@@ -1,4 +1,4 @@
-"""Pacing at saturation: how much of each budget is used, and how often the vendor had to say no.
+"""Pacing at saturation: the used share of each budget, and the number of vendor rejections.
 
 Used is the time that full windows need, over the time from the first request to the first one after them.
 """
@@ -29,15 +29,15 @@ PROCESSES = (1, 2, 4)
 """The numbers of processes that share a store."""
 
 AT_ONCE = 120
-"""Calls that wait at a time: more than a window lets through, and fewer connections than a gateway takes."""
+"""Concurrent calls: more than a window admits, and fewer connections than a gateway accepts."""
 
 AT_ONCE_IN_A_MAILBOX = 8
-"""The vendor refuses more than about ten requests of one user at once, however few units they take."""
+"""The vendor rejects more than about ten concurrent requests of one user, regardless of their units."""
 
 QUEUE_SECONDS = 900
 
 DRAFT_UNITS = 10
-"""What the vendor counts for making a draft, of the units of a minute."""
+"""The units that the vendor charges for creating a draft."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Order:
     arguments: Mapping[str, Any]
     calls: int
     counted: str
-    """Only requests upstream whose path begins so are counted."""
+    """Only vendor requests whose path begins with this are counted."""
 
     budget: str = ""
-    """The budget that is saturated; the connector's first if left out."""
+    """The saturated budget. Defaults to the connector's first."""
 
     units: float = 1
-    """What each takes of it."""
+    """The units that each request takes from it."""
 
     at_once: int = AT_ONCE
 
 
 @dataclass(frozen=True)
 class PacingBench:
-    """A sandbox, gateways in front of it, and what opens them."""
+    """A sandbox, gateways in front of it, and their connections."""
 
     sandbox: Mapping[str, Any]
     gateways: Sequence[Server]
@@ -73,15 +73,15 @@ class PacingBench:
 
     @property
     def gateway(self) -> Server:
-        """The first of them."""
+        """The first gateway."""
         return self.gateways[0]
 
 
 @contextmanager
 def pacing_bench(processes: int = 1) -> Iterator[PacingBench]:
-    """Sandbox and gateways in processes of their own, budgets as they are, and timeouts for long queues.
+    """Run sandbox and gateways in separate processes with default budgets and timeouts for long queues.
 
-    Several gateways share PostgreSQL and Valkey; one alone uses SQLite and its memory, unless *processes* is 0.
+    Several gateways share PostgreSQL and Valkey. A single one uses SQLite and memory, unless *processes* is 0.
     """
     with ExitStack() as stack:
         described = stack.enter_context(sandboxed())
@@ -103,7 +103,7 @@ def _gateway(environment: Mapping[str, str]) -> Iterator[Server]:
 
 @contextmanager
 def sandboxed() -> Iterator[dict[str, Any]]:
-    """A sandbox in a process of its own, as it describes itself."""
+    """Run a sandbox in a separate process, and yield its description."""
     sandbox = subprocess.Popen(
         [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(_block()), "--until-eof"],
         stdin=subprocess.PIPE,
@@ -118,7 +118,7 @@ def sandboxed() -> Iterator[dict[str, Any]]:
 
 
 def addresses_of(described: Mapping[str, Any]) -> dict[str, str]:
-    """The settings that lead a gateway to a sandbox."""
+    """Return the settings that direct a gateway to a sandbox."""
     return {
         f"GATEWAY_{connector.upper()}_{name.upper()}": value
         for connector, upstream in described["upstreams"].items()
@@ -128,13 +128,13 @@ def addresses_of(described: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _block() -> int:
-    """The first of ten ports that are free, below those that the system hands out."""
+    """Return the first of ten free ports, below those that the system assigns."""
     first = secrets.choice(range(10_000, 30_000, 10))
     return first if all(map(is_free, range(first, first + 10))) else _block()
 
 
 def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_token: str) -> PacingBench:
-    """A workspace, a key and the connections."""
+    """Create a workspace, a key and the connections."""
     operator = httpx.Client(base_url=gateways[0].url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
 
     def make(path: str, **body: Any) -> Any:
@@ -156,7 +156,7 @@ def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_to
 
 
 def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """The load that saturates each connector."""
+    """Return the load that saturates each connector."""
     notes = examples["notes"]
     search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"]}
     yield Order("notes", "POST", "/pages/search", search, 298, "/v1/")
@@ -178,7 +178,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
 
 
 def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
-    """What saturates all six connectors for forty seconds, and mail for a minute, which is its window."""
+    """Saturate all six connectors for forty seconds, and mail for a minute, which is its window."""
     for order in orders(examples):
         yield replace(
             order, calls={"notes": 124, "boards": 118, "tables": 204, "chat": 44, "crm": 404}[order.connector]
@@ -190,7 +190,7 @@ def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
 
 
 def rows_together() -> Iterator[tuple[str, str, str, bool]]:
-    """The same of one, two and four processes that share a store, and the minute of a key; all of it at once."""
+    """Saturate one, two and four processes that share a store, and the rate limit of a key, all in parallel."""
     with ExitStack() as stack, ThreadPoolExecutor() as threads:
         benches = [stack.enter_context(pacing_bench(processes if processes > 1 else 0)) for processes in PROCESSES]
         for rows in threads.map(_measure_together, benches):
@@ -206,11 +206,11 @@ def _measure_together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]
 
 
 def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
-    """The number of calls of one key that are admitted at the same time."""
+    """Return the number of calls of one key that are admitted concurrently."""
     workspace_id = here.operator.get("/v1/workspaces").json()["data"][0]["workspace_id"]
     body = {"workspace_id": workspace_id, "scope": "read", "calls_per_minute": 120}
     key = here.operator.post("/v1/keys", json=body).raise_for_status().json()["data"]["key"]
-    # What is not valid counts against the key, and takes nothing of a budget that is measured beside it.
+    # Invalid calls count against the key, and take nothing from a budget that is measured in parallel.
     statuses = _burst(replace(here, key=key), Order("boards", "GET", "/lists", {}, 200, ""))
     return "a key's minute of 120", f"answers {statuses}", "120 of 200", statuses == {"422": 120, "429": 80}
 
@@ -227,29 +227,31 @@ def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:
     lasted = seen[windows * each]["at"] - seen[0]["at"]
     used, throttled = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
     good = used >= 0.98 and throttled == 0 and statuses == {"200": order.calls}
-    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} refused upstream; answers {statuses}"
+    figure = (
+        f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} throttled by the vendor; responses {statuses}"
+    )
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 
 def _burst(here: PacingBench, order: Order) -> Mapping[str, int]:
-    """All calls, so many at a time, at the gateways in turn; how many were answered with which status."""
+    """Send all calls to the gateways in turn, some of them concurrently, and count the responses by status."""
     return asyncio.run(_answers(here, order))
 
 
 async def _answers(here: PacingBench, order: Order) -> Mapping[str, int]:
-    gateways, answers, free = cycle(here.gateways), Counter[str](), asyncio.Semaphore(order.at_once)
+    gateways, responses, free = cycle(here.gateways), Counter[str](), asyncio.Semaphore(order.at_once)
     arguments = {"connection_id": here.connections[order.connector], **order.arguments}
     sent: dict[str, Any] = {"params": arguments} if order.method == "GET" else {"json": arguments}
 
     async def call(session: aiohttp.ClientSession, gateway: Server) -> None:
         url = f"{gateway.url}/v1/connectors/{order.connector}{order.path}"
-        async with free, session.request(order.method, url, **sent) as answer:
-            await answer.read()
-            answers[str(answer.status)] += 1
+        async with free, session.request(order.method, url, **sent) as response:
+            await response.read()
+            responses[str(response.status)] += 1
 
-    # None is used twice: one that waits for the next window is closed by the gateway when it is used again.
+    # No connection is reused: the gateway would close one that waits for the next window.
     connections, waiting = aiohttp.TCPConnector(limit=0, force_close=True), aiohttp.ClientTimeout(total=QUEUE_SECONDS)
     authorised = {"Authorization": f"Bearer {here.key}"}
     async with aiohttp.ClientSession(connector=connections, timeout=waiting, headers=authorised) as session:
         await asyncio.gather(*(call(session, next(gateways)) for _ in range(order.calls)))
-    return dict(answers)
+    return dict(responses)

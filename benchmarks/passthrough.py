@@ -1,4 +1,4 @@
-"""The bar: Starlette and aiohttp with nothing between them; a body in, one request upstream, its answer out."""
+"""The reference: Starlette and aiohttp only; one request body, one vendor request, one response."""
 
 import os
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and what they have cost."""
+"""Servers in separate processes, and their costs."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 START_SECONDS = 60.0
-"""Longer than a server takes to start on a machine that is busy with something else."""
+"""Longer than the start of a server on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far, all threads."""
+        """User and system time of the process, of all threads."""
         clock = ctypes.c_int()
         ctypes.CDLL(None).clock_getcpuclockid(self.pid, ctypes.byref(clock))
         return time.clock_gettime(clock.value)
 
     @property
     def memory_bytes(self) -> int:
-        """Resident memory now."""
+        """Current resident memory."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     @property
     def peak_memory_bytes(self) -> int:
-        """The most resident memory it ever had."""
+        """Peak resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
 
@@ -55,9 +55,9 @@ def is_free(port: int) -> bool:
 
 @contextmanager
 def started(*command: str, port: int, ready: str | None = "/", **environment: str) -> Iterator[Server]:
-    """The server of ``python -m command``, once it answers at *ready*; it is ended with the block.
+    """Run ``python -m command`` until the end of the block. Yields once *ready* responds.
 
-    Where *ready* is None it speaks something else than HTTP, and is waited for until it takes connections.
+    If *ready* is None, the server does not speak HTTP, and is ready when it accepts connections.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", *command], env={**os.environ, **environment}, stdout=subprocess.DEVNULL
@@ -76,7 +76,7 @@ def started(*command: str, port: int, ready: str | None = "/", **environment: st
 
 @contextmanager
 def asgi(module: str, **environment: str) -> Iterator[Server]:
-    """An ASGI application on uvicorn, served as the gateway is, with connections that outlast the pauses of a load."""
+    """Run an ASGI application on uvicorn, like the gateway, with connections that outlast the pauses of a load."""
     port = free_port()
     quiet = ("--no-access-log", "--log-level", "warning", "--no-server-header", "--no-proxy-headers")
     options = ("--port", str(port), "--http", "httptools", "--timeout-keep-alive", "60", *quiet)
@@ -105,7 +105,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def environment_of(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The environment of a gateway that keeps its state in *folder*."""
+    """Return the environment of a gateway that stores its state in *folder*."""
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",

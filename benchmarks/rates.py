@@ -1,4 +1,4 @@
-"""Whole calls a second, of one process: 32 callers by ``wrk`` (a package of Debian), which costs little beside it.
+"""Calls per second of one process: 32 callers by ``wrk`` (a Debian package), which uses little CPU itself.
 
 ``benchmarks.load`` tells the latency of every call and takes a third of two cores for that.
 """
@@ -19,7 +19,7 @@ from benchmarks.processes import asgi
 CALLERS = 32
 SECONDS = 8
 ROUNDS = 5
-"""Kinds of calls take turns, and the median of each counts."""
+"""Kinds of calls alternate, and the median of each counts."""
 
 SCRIPT = """
 local sent = 0
@@ -58,7 +58,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
 
 
 def rate(running: Running, path: str, arguments: Any, key: str = "") -> float:
-    """Calls a second, all of which succeed; *key* is the line that gives each its own."""
+    """Return calls per second, all of which succeed. *key* is the line that adds a key to each."""
     url = f"{running.server.url}/v1/connectors/notes/pages{path}"
     text = SCRIPT.format(
         authorization=json.dumps(running.headers["Authorization"]), body=json.dumps(json.dumps(arguments)), key=key

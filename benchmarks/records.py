@@ -1,4 +1,4 @@
-"""Calls a second on PostgreSQL a millisecond away, with all their records."""
+"""Calls per second with all their records, on PostgreSQL with a latency of a millisecond."""
 
 import statistics
 import tempfile
@@ -24,7 +24,7 @@ CONCURRENCY = 32
 
 @contextmanager
 def distant_database() -> Iterator[str]:
-    """The address of an empty database on a server of its own, which keeps what it commits, behind a delay."""
+    """Return the URL of an empty database on a separate server with durable commits, behind a delay."""
     with tempfile.TemporaryDirectory() as folder:
         server = get_server(Path(folder) / "pg", cleanup_mode="stop")
         address = make_url(server.get_uri())

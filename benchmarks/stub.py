@@ -1,4 +1,4 @@
-"""A vendor that costs nothing: canned answers of the notes vendor, as fast as a socket allows."""
+"""A vendor without costs: canned responses of the notes vendor, sent as fast as a socket allows."""
 
 import json
 from itertools import count
@@ -58,7 +58,7 @@ ANSWERS: dict[str, Any] = {
 BODIES = {path: json.dumps(answer).encode() for path, answer in ANSWERS.items()}
 BEFORE, AFTER = BODIES.pop("/v1/pages").split(PAGE_ID.encode())
 NUMBERS = count()
-"""Each page that is made has an identifier of its own."""
+"""Each created page has its own identifier."""
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""The order of the suite: what it begins with is there."""
+"""The schedule names existing files."""
 
 from pathlib import Path
 

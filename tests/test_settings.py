@@ -1,4 +1,4 @@
-"""The figures that hold unless an installation sets others."""
+"""Defaults of limits and times."""
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
@@ -8,7 +8,7 @@ REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPE
 
 
 @requirement("common-35", "common-77", "common-119", "mail-34")
-def test_limits_and_times_default_to_the_promised_values() -> None:
+def test_limits_and_times_default_to_the_documented_values() -> None:
     settings = Settings.read(REQUIRED, CONNECTORS)
 
     assert 1024 * 1024 == settings.max_body_bytes

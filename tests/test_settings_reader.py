@@ -1,4 +1,4 @@
-"""Settings as they are written: whatever is wrong is told in one sentence that names the setting."""
+"""Validation of settings: each error is one sentence that names the setting."""
 
 import pytest
 
@@ -11,7 +11,7 @@ REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPE
 
 
 def error_message(**variables: str) -> str:
-    """Why a start with these settings is rejected."""
+    """Return the error message for these settings."""
     with pytest.raises(SettingsError) as raised:
         Settings.read(REQUIRED | variables, CONNECTORS)
     return str(raised.value)
@@ -105,10 +105,10 @@ BAD = {
     "GATEWAY_WATCH": {"maybe": "is 'maybe'; it should be on or off."},
     "GATEWAY_LOG_LEVEL": {"loud": "is 'loud'; it should be debug or info or warning or error."},
     "GATEWAY_NOTES_BUDGET": {
-        "many": "'many' is no budget; write it as requests/seconds, such as 3/1.",
-        "0/1": "'0/1' is no budget",
-        "inf/1": "'inf/1' is no budget",
-        "3/nan": "'3/nan' is no budget",
+        "many": "'many' is not a budget. Write it as requests/seconds, such as 3/1.",
+        "0/1": "'0/1' is not a budget",
+        "inf/1": "'inf/1' is not a budget",
+        "3/nan": "'3/nan' is not a budget",
     },
     "GATEWAY_CHAT_WATCH_SECONDS": {"never": "is 'never'"},
     "GATEWAY_CRM_SETTLE_SECONDS": {"": "", "never": "is 'never'"},

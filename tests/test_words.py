@@ -1,4 +1,4 @@
-"""Names and docstrings use the field's words: no private vocabulary, and no docstring that is a riddle."""
+"""Names and docstrings use standard terms: no private vocabulary, and no docstring that opens like a riddle."""
 
 import ast
 import re
@@ -26,45 +26,39 @@ STORED = frozenset(
 
 OLD = frozenset(
     (
-        "Refusal",
-        "_is_beyond",
-        "_refused",
-        "asked",
-        "beyond",
         "given",
-        "held",
-        "nobody",
-        "refusals",
         "refused",
-        "room",
-        "rooms",
-        "shown_as_text",
-        "shown_inline",
         "siblings",
-        "sow",
-        "tell_clock",
-        "tell_coverage",
-        "told",
-        "wanted",
     )
 )
-"""Names that are still to be replaced. Shorten the list; never add to it."""
+"""Names that are not replaced yet. Shorten the list; never add to it."""
 
 ALLOWED = STORED | OLD
 
 PUBLISHED = re.compile(
-    r"(models|shapes|settings|control|errors|errors/__init__)\.py$|/management/|connectors/chat/events/deliveries\.py$"
+    r"(models|settings|control|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/inbound_hooks\.py$"
 )
 """Modules whose docstrings are published as descriptions, in the words of the documents."""
 
 RIDDLE = re.compile(r"(What|How|Where|Who|Whoever|Which|When|Those|The same)\b")
-"""Openings that promise a noun and do not give it."""
+"""Openings that announce a noun without naming it."""
+
+
+UNCHECKED = (
+    *(f"gateway/tests/{name}/" for name in ("agents", "browser", "cli", "conformance", "core", "http/console", "kit")),
+    *(f"gateway/tests/{name}/" for name in ("management", "storage")),
+    "sandbox/tests/",
+)
+"""Folders of tests that are not checked yet. Empty the list; never add to it."""
+
+FOLDERS = ("*/src", "*/tests", "tests", "benchmarks", "tools")
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PROJECT.glob("*/src/**/*.py")):
-        if "migrations" not in path.parts:
-            yield str(path.relative_to(PROJECT)), ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(path for folder in FOLDERS for path in PROJECT.glob(f"{folder}/**/*.py")):
+        name = str(path.relative_to(PROJECT))
+        if "migrations" not in path.parts and not name.startswith(UNCHECKED):
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names_of(tree: ast.Module) -> Iterator[str]:
@@ -99,12 +93,12 @@ def test_names_use_plain_words(sources: list[tuple[str, ast.Module]]) -> None:
     assert [] == [
         f"{path}: {name}"
         for path, tree in sources
-        for name in sorted({*names_of(tree)} - ALLOWED)
+        for name in sorted({Path(path).stem, *names_of(tree)} - ALLOWED)
         if words_of(name) & BANNED
     ]
 
 
-def test_docstrings_say_what_they_document(sources: list[tuple[str, ast.Module]]) -> None:
+def test_docstrings_describe_their_subjects(sources: list[tuple[str, ast.Module]]) -> None:
     texts = [(path, text) for path, tree in sources if not PUBLISHED.search(path) for text in docstrings_of(tree)]
 
     assert [] == [f"{path}: {text[:60]}" for path, text in texts if RIDDLE.match(text)]

@@ -1,4 +1,4 @@
-"""The source of the Python client, made from the declarations: a method for every operation, sync and async."""
+"""The source of the Python client, generated from the declarations: a method for every operation, sync and async."""
 
 import keyword
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,8 +7,8 @@ from typing import Any
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, all_errors
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing
 
 Schema = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 
 
 def errors_module() -> str:
-    """Return ``errors.py``: a class for every code, which follows from its name."""
+    """Return ``errors.py``: a class for every code, named after it."""
     rows = [
         f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in all_errors()
     ]
@@ -36,7 +36,7 @@ def _first_line(text: str | None) -> str:
 
 
 class ClientSource:
-    """The modules that follow from the connectors."""
+    """Return the modules generated from the connectors."""
 
     def __init__(self, connectors: Iterable[AnyConnector]) -> None:
         self._connectors = list(connectors)
@@ -45,7 +45,7 @@ class ClientSource:
         self._shapes: dict[str, str] = {}
 
     def models_module(self) -> str:
-        """``models.py``: the return types of operations, and the objects in parameters."""
+        """Return ``models.py``: the return types of operations, and the objects in parameters."""
         for connector, operation in self._operations():
             self._answer(operation)
             for schema in self._parameters(connector, operation).values():
@@ -57,7 +57,7 @@ class ClientSource:
         return f'"""{about} {GENERATED}\n\n{why}\n"""\n\n{imports}\n\n{bodies}'
 
     def operations_module(self) -> str:
-        """``operations.py``: a class for every connector, and one more for each with methods to be awaited."""
+        """Return ``operations.py``: a class for every connector, and one more for each with async methods."""
         classes = [
             self._class(connector, asynchronous=asynchronous)
             for connector in self._connectors
@@ -80,7 +80,7 @@ class ClientSource:
         return ((connector, operation) for connector in self._connectors for operation in connector.operations)
 
     def _parameters(self, connector: AnyConnector, operation: AnyOperation) -> dict[str, Schema]:
-        """The schemas of the parameters, the required ones first; null is allowed where one may be left out."""
+        """Return the schemas of the parameters, the required ones first; optional ones allow null."""
         schema = operation.params.model_json_schema()
         described = self._paths[f"{PREFIX}/{connector.name}{operation.path}"][operation.method.lower()]
         fields = {one["name"]: one["schema"] for one in described["parameters"] if one["in"] in {"path", "query"}}
@@ -99,7 +99,7 @@ class ClientSource:
         return f"list[{item}]" if issubclass(operation.result, Listing) else item
 
     def _type(self, schema: Schema, *, taken: bool = False) -> str:
-        """The Python type of *schema*; one that is *taken* may be any sequence or mapping."""
+        """Return the Python type of *schema*; a *taken* one can be any sequence or mapping."""
         if "$ref" in schema:
             name: str = schema["$ref"].rpartition("/")[2]
             self._define(name, self._schemas[name])
@@ -130,7 +130,7 @@ class ClientSource:
         fields = {field: self._type(described) for field, described in schema["properties"].items()}
         typed = {field: kind if field in required else f"NotRequired[{kind}]" for field, kind in fields.items()}
         about = _first_line(schema.get("description")) or f"{name}."
-        # Behind those that it consists of, which are defined by now.
+        # After its parts, which are defined by now.
         del self._shapes[name]
         if any(keyword.iskeyword(field) for field in typed):
             members = "".join(f'        "{field}": {kind},\n' for field, kind in typed.items())
@@ -202,7 +202,7 @@ class ClientSource:
 
 
 def _python(name: str) -> str:
-    """*name* as a parameter, which may be no word of the language."""
+    """Return *name* as a parameter, which cannot be a reserved word."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 

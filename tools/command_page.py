@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves."""
+"""The reference of the command line, generated from the commands."""
 
 from collections.abc import Iterator
 
@@ -7,21 +7,21 @@ import click
 from connector_gateway.cli import main
 
 OPERATIONS = "call"
-"""Its commands are the operations, whose parameters stand in their own reference."""
+"""Its commands are the operations, whose parameters have a separate reference."""
 
 
 def command_page() -> str:
-    """All commands with their arguments and options."""
+    """Return all commands with their arguments and options."""
     head = [
         "# Commands",
-        "Generated from the commands; do not edit. [The guide](../guide/command-line.md) tells what they print.",
+        "Generated from the commands; do not edit. Output: [Use the command line](../guide/command-line.md).",
     ]
     context = click.Context(main, info_name="connector-gateway")
     return "\n\n".join([*head, *sections(main, context)]) + "\n"
 
 
 def sections(command: click.Command, context: click.Context) -> Iterator[str]:
-    """What is told of a command, and of those below it; groups only lead to others."""
+    """Return the section of a command and its subcommands; groups only link to others."""
     if isinstance(command, click.Group) and context.info_name != OPERATIONS:
         for name in command.list_commands(context):
             below = command.get_command(context, name)
@@ -35,12 +35,12 @@ def sections(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def usage(command: click.Command, context: click.Context) -> str:
-    """The usage line of a command."""
+    """Return the usage line of a command."""
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 
 def options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """The table of a command's options, but for the one that shows this."""
+    """Return the table of a command's options without ``--help``."""
     records = [option.get_help_record(context) for option in command.params]
     rows = [row(*record) for record in records if record and record[1]]
     if rows:
@@ -48,5 +48,5 @@ def options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def row(written: str, meaning: str) -> str:
-    """One option, as it is written and what it means."""
+    """Return one option: its spelling and its meaning."""
     return f"| `{written.replace('|', ', ')}` | {' '.join(meaning.split())} |"

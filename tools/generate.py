@@ -1,4 +1,4 @@
-"""Makes the reference pages, tables of guides and the import contracts from the declarations.
+"""Generates the reference pages, tables of guides and the import contracts from the declarations.
 
 ``--check`` only compares.
 """
@@ -32,11 +32,11 @@ CONTRACTS = PROJECT / "pyproject.toml"
 CLIENT = PROJECT / "client" / "src" / "connector_gateway_client"
 SANDBOX = PROJECT / "sandbox" / "src" / "workspace_sandbox"
 REMARK = "<!-- {} -->\n"
-"""What marks a generated part of a page."""
+"""The markers of a generated part of a page."""
 
 
 def files() -> Iterator[tuple[Path, str]]:
-    """Every generated file and its text."""
+    """Return every generated file and its text."""
     for connector in CONNECTORS.values():
         yield REFERENCE / f"{connector.name}.md", connector_page(connector)
         page = PAGES / f"{connector.name}.md"
@@ -61,7 +61,7 @@ def files() -> Iterator[tuple[Path, str]]:
 
 
 def formatted(source: str) -> str:
-    """*source* as everything here is formatted."""
+    """Return *source*, formatted like all code here."""
     ruff = [sys.executable, "-m", "ruff"]
     stdin = ["--stdin-filename", "client/src/generated.py", "-"]
     sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", *stdin]
@@ -72,56 +72,58 @@ def formatted(source: str) -> str:
 
 
 def import_contracts(text: str) -> str:
-    """The import contracts in *text*, for the connectors and emulators that are registered."""
+    """Return *text* with the import contracts for the registered connectors and emulators."""
     connectors = [f'  "connector_gateway.connectors.{connector}",' for connector in CONNECTOR_NAMES]
     side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
     return between(between(text, "rooms", connectors), "applications", [f'  "{side_by_side}",'])
 
 
 def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str:
-    """*text*, the guide of connecting accounts, with the scopes and addresses that the connector declares."""
-    scopes = scope_rows(oauth) if oauth.scopes else ["There are none."]
+    """Return *text*, the guide of connecting accounts, with the scopes and URLs that the connector declares."""
+    scopes = scope_rows(oauth) if oauth.scopes else ["None."]
     marked = between(text, "scopes", scopes, remark=REMARK)
     return between(marked, "addresses", address_rows(connector, oauth), remark=REMARK)
 
 
 def application_page(connector: AnyConnector, text: str) -> str:
-    """*text*, the page of an application, with what the connector declares."""
+    """Return *text*, the page of a vendor, with the connector's declarations."""
     marked = between(text, "operations", operation_rows(connector), remark=REMARK)
     return between(marked, "limits", limit_rows(connector), remark=REMARK)
 
 
 def scope_rows(oauth: OAuthConfig) -> list[str]:
-    """What is asked for, and what needs it."""
-    rows = [f"| `{scope}` | {', '.join(map(title_of, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    """Return the table of the scopes that are requested, and the operations that need them."""
+    rows = [
+        f"| `{scope}` | {', '.join(map(title_of, needed)) or 'see below'} |" for scope, needed in oauth.scopes.items()
+    ]
     return ["| Scope | Operations that need it |", "|---|---|", *rows]
 
 
 def title_of(operation: str) -> str:
-    """The name of an operation as people read it."""
+    """Return the title of an operation."""
     return operation.replace("_", " ")
 
 
 def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
-    """What is entered at the vendor and here, and where users and requests are sent."""
+    """Return the values that are entered at the vendor and here, and the URLs for users and requests."""
     setting = f"GATEWAY_{connector.name.upper()}"
-    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
+    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "none"
     return [
         "| | |",
         "|---|---|",
-        f"| Redirect address, to be entered there | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
-        f"| The client's identifier, to be set here | `{setting}_CLIENT_ID` |",
-        f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
-        f"| Users are asked at | `{oauth.authorize.to_url(connector.base_urls)}` |",
-        f"| Tokens come from | `{oauth.token.to_url(connector.base_urls)}` |",
-        f"| Tokens are given back at | {token_url} |",
-        f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
-        f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",
+        f"| Redirect URI, to register at the vendor | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
+        f"| Setting for the client ID | `{setting}_CLIENT_ID` |",
+        f"| Setting for the client secret | `{setting}_CLIENT_SECRET` |",
+        f"| Authorisation URL | `{oauth.authorize.to_url(connector.base_urls)}` |",
+        f"| Token URL | `{oauth.token.to_url(connector.base_urls)}` |",
+        f"| Revocation URL | {token_url} |",
+        f"| PKCE | {'S256' if oauth.pkce else 'none'} |",
+        f"| Refresh of expiring tokens | {oauth.margin_seconds / 60:.0f} min before they expire |",
     ]
 
 
 def between(text: str, name: str, lines: Iterable[str], *, remark: str = "  # {}\n") -> str:
-    """*text* with *lines* between the remarks that mark the generated part of that name."""
+    """Return *text* with *lines* between the markers of the generated part of that name."""
     before, marker, rest = text.partition(remark.format(f"generated: {name}"))
     _, ended, after = rest.partition(remark.format("end"))
     if not marker or not ended:
@@ -130,7 +132,7 @@ def between(text: str, name: str, lines: Iterable[str], *, remark: str = "  # {}
 
 
 def connector_page(connector: AnyConnector) -> str:
-    """The reference of one connector."""
+    """Return the reference of one connector."""
     parts = [f"# {connector.name}", connector.summary, "Generated from the declarations; do not edit."]
     return (
         "\n\n".join([*parts, *(operation_section(connector, operation) for operation in connector.operations)]) + "\n"
@@ -138,12 +140,12 @@ def connector_page(connector: AnyConnector) -> str:
 
 
 def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
-    """One operation: route, parameters, result and what it can be refused for."""
+    """Return one operation: route, parameters, result and errors."""
     schemas = operation.params.model_json_schema()["properties"]
     parameters = [
         "| Parameter | Type | Required | Meaning |",
         "|---|---|---|---|",
-        "| connection_id | string | yes | The authorised connection to act through. |",
+        "| connection_id | string | yes | The connection to use. |",
         *(parameter_row(name, declared, schemas[name]) for name, declared in operation.parameters.items()),
     ]
     fields = [f"`{declared.alias or name}`" for name, declared in operation.item.model_fields.items()]
@@ -157,20 +159,20 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
             operation.description,
             "\n".join(parameters),
             f"Returns {shape} {', '.join(fields)}{cursor}.",
-            f"Refusals of its own: {', '.join(errors) or 'none'}.",
+            f"Errors of its own: {', '.join(errors) or 'none'}.",
         ]
     )
 
 
 def parameter_row(name: str, declared: FieldInfo, schema: Mapping[str, Any]) -> str:
-    """One row of a table of parameters."""
+    """Return one row of a table of parameters."""
     meaning = " ".join((declared.description or "").replace("``", "`").split())
     shape = kind(schema).replace(" | ", " or ")
     return f"| {name} | {shape} | {'yes' if declared.is_required() else 'no'} | {meaning} |"
 
 
 def kind(schema: Mapping[str, Any]) -> str:
-    """The type of a schema in words."""
+    """Return the type of a schema in words."""
     options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
     if len(options) == 1:
         return kind(options[0])
@@ -184,9 +186,9 @@ def kind(schema: Mapping[str, Any]) -> str:
 
 
 def errors_page() -> str:
-    """The whole catalogue."""
+    """Return the complete catalogue."""
     rows = [error_row(error) for error in all_errors()]
-    head = ["# Errors", "", "Generated from the catalogue; do not edit.", ""]
+    head = ["# Errors", "", "Generated from the declarations; do not edit.", ""]
     table = ["| Status | Code | When | Remedy |", "|---|---|---|---|", *rows]
     return "\n".join([*head, *table]) + "\n"
 
@@ -198,7 +200,7 @@ def error_row(error: type[GatewayError]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with ``--check`` name those that are not as they should be."""
+    """Write the files, or with ``--check`` report outdated ones."""
     generated = dict(files())
     stale = [path for path, text in generated.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in arguments:

@@ -65,10 +65,10 @@ class Script:
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, httpx.TransportError):
-            raise answer
-        return answer
+        response = self.answers.pop(0)
+        if isinstance(response, httpx.TransportError):
+            raise response
+        return response
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -125,10 +125,10 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
 
 
 def test_a_response_without_dry_run_has_no_plan() -> None:
-    answer = parse_response(200, {}, json.dumps(DONE).encode(), dry_run=False)
+    response = parse_response(200, {}, json.dumps(DONE).encode(), dry_run=False)
 
     with pytest.raises(ValueError, match="no dry run"):
-        _ = answer.plan
+        _ = response.plan
 
 
 def test_a_write_with_a_repeated_key_is_replayed(served: Gateway, client: Client) -> None:
@@ -187,7 +187,7 @@ def test_a_traceback_contains_message_remedy_and_run(served: Gateway, client: Cl
         client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="")
 
     assert [
-        "invalid_parameters: Parameter name cannot be used as given.",
+        "invalid_parameters: Parameter name is invalid.",
         "name: String should have at least 1 character",
         f"What to do: {error.value.remedy}",
         f"Run: {error.value.run_id}",
@@ -228,9 +228,9 @@ def test_the_generated_key_is_in_the_error() -> None:
 def test_four_failures_of_a_keyed_write_are_retried(code: str) -> None:
     failure = httpx.Response(503, json={"run_id": "run_0", "error": UNKNOWN | {"code": code}})
     script = Script(*[failure] * 4, DONE_NOW)
-    answer = script.transport.send(WRITE)
+    response = script.transport.send(WRITE)
 
-    assert ("run_1", [WRITE.generated_key] * 5) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 5) == (response.run_id, script.keys)
     assert sum(script.pauses) <= 60
 
 
@@ -245,25 +245,25 @@ def test_a_failure_that_lasts_is_not_retried(code: str) -> None:
 
 def test_a_write_in_doubt_is_retried_with_its_key_after_retry_after() -> None:
     script = Script(unknown(7), httpx.Response(200, json=DONE))
-    answer = script.transport.send(WRITE)
+    response = script.transport.send(WRITE)
 
-    assert ("run_1", [7]) == (answer.run_id, script.pauses)
+    assert ("run_1", [7]) == (response.run_id, script.pauses)
     assert [WRITE.generated_key] * 2 == script.keys
 
 
 async def test_an_async_write_in_doubt_is_retried_with_its_key() -> None:
     script = Script(unknown(7), httpx.ReadError("cut"), httpx.Response(200, json=DONE))
-    answer = await script.async_transport.send(WRITE)
+    response = await script.async_transport.send(WRITE)
 
-    assert ("run_1", 7, 2) == (answer.run_id, script.pauses[0], len(script.pauses))
+    assert ("run_1", 7, 2) == (response.run_id, script.pauses[0], len(script.pauses))
     assert [WRITE.generated_key] * 3 == script.keys
 
 
 def test_an_interrupted_response_is_requested_again() -> None:
     script = Script(httpx.RemoteProtocolError("cut"), httpx.Response(200, json=DONE))
-    answer = script.transport.send(WRITE)
+    response = script.transport.send(WRITE)
 
-    assert ("run_1", [WRITE.generated_key] * 2) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 2) == (response.run_id, script.keys)
 
 
 def test_a_lasting_rate_limit_is_raised_after_the_retry_time() -> None:
@@ -299,9 +299,9 @@ def test_an_invalid_key_is_rejected_immediately(key: str) -> None:
 def test_a_truncated_response_is_requested_again() -> None:
     body = json.dumps(DONE).encode()
     with run_truncating_server([body[:10], body]) as address, Client(address, "key") as client:
-        answer = client.boards.create_card(connection_id="c", list_id="l", name="n")
+        response = client.boards.create_card(connection_id="c", list_id="l", name="n")
 
-    assert "run_1" == answer.run_id
+    assert "run_1" == response.run_id
 
 
 @contextmanager
@@ -329,7 +329,7 @@ def run_truncating_server(bodies: list[bytes]) -> Iterator[str]:
     thread.join(5)
 
 
-def test_a_retry_after_beyond_the_limit_raises_immediately() -> None:
+def test_a_retry_after_above_the_limit_raises_immediately() -> None:
     error = UNKNOWN | {"code": "rate_limited"}
     script = Script(httpx.Response(429, json={"run_id": "run_0", "error": error, "retry_after": 61}))
 
@@ -395,7 +395,7 @@ def test_a_feed_is_followed_over_its_pages() -> None:
     assert ["", "next"] == [request.url.params.get("cursor", "") for request in script.requests]
 
 
-def test_a_feed_of_several_pages_is_followed_again_and_again(served: Gateway, client: Client) -> None:
+def test_a_feed_of_several_pages_is_polled_repeatedly(served: Gateway, client: Client) -> None:
     connection_id = served.connections["chat"]
     served.run(served.app._feed.add({connection_id: [observed(number) for number in range(60)]}))
     following = iter(client.chat.follow_events(connection_id=connection_id, poll_seconds=0))

@@ -28,7 +28,7 @@ def test_the_page_offers_two_accounts_and_supports_small_and_dark_screens(app: A
     page = httpx.get(app.address()).text
     form = browser.form(app.address())
 
-    assert "Connector Gateway asks for access" in page
+    assert "Connector Gateway requests access" in page
     assert 'content="light dark"' in page
     assert 'content="width=device-width, initial-scale=1"' in page
     assert len(form.accounts) >= 2
@@ -161,10 +161,10 @@ def test_an_unregistered_redirect_uri_is_rejected(
 ) -> None:
     elsewhere = {"boards": {"allowed_origins": ["https://gateway.test"]}}
     control.post("/knobs", json=elsewhere.get(name, {"redirect_uris": ["https://gateway.test/back"]}))
-    answer = httpx.get(app.address())
+    response = httpx.get(app.address())
 
-    assert "Location" not in answer.headers
-    assert "<form" not in answer.text
+    assert "Location" not in response.headers
+    assert "<form" not in response.text
 
 
 @pytest.mark.parametrize("name", sorted(OAUTH_FLOWS.keys() - {"notes"}), indirect=True, scope="module")
@@ -200,9 +200,9 @@ def test_markup_in_parameters_is_escaped(app: Application, browser: Browser) -> 
 
 
 def test_the_redirect_goes_to_the_requested_uri(app: Application, browser: Browser) -> None:
-    answer = browser.send(browser.form(app.address()), "allow")
+    response = browser.send(browser.form(app.address()), "allow")
 
-    assert answer.headers["Location"].startswith(BACK)
+    assert response.headers["Location"].startswith(BACK)
 
 
 @pytest.mark.parametrize("name", ["boards", "tables"], indirect=True, scope="module")

@@ -8,16 +8,16 @@ import pytest
 from harness.wait import wait_until
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.knob_validation import parse_knobs
 from workspace_sandbox.runner import run_sandbox
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
 def test_an_unknown_path_is_rejected_with_a_hint(sandbox: Sandbox, method: str, path: str) -> None:
-    answer = httpx.request(method, f"{sandbox.address}{path}")
+    response = httpx.request(method, f"{sandbox.address}{path}")
 
-    assert 404 == answer.status_code
-    assert answer.json()["error"].startswith(f"There is nothing at {method} {path}. This port controls the emulators")
+    assert 404 == response.status_code
+    assert response.json()["error"].startswith(f"No control route is {method} {path}. This port controls the emulators")
 
 
 def test_the_request_log_is_listed_and_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -97,13 +97,13 @@ def test_an_unknown_knob_is_rejected_with_the_available_knobs(control: httpx.Cli
 @pytest.mark.parametrize(
     ("name", "knob", "value", "expected"),
     [
-        ("notes", "row_cap", "many", "row_cap must be a whole number from 0 on."),
+        ("notes", "row_cap", "many", "row_cap must be a non-negative integer."),
         ("notes", "limits", 1, "limits must be true or false."),
-        ("notes", "token_seconds", -1, "token_seconds must be a number from 0 on, or null."),
-        ("notes", "next_create", "530", "next_create is no '530'; "),
-        ("notes", "webhook_retry_seconds", [1, "x"], "webhook_retry_seconds must be a list of numbers from 0 on."),
-        ("mail", "redirect_uris", "https://a.test", "redirect_uris must be a list of texts."),
-        ("mail", "force", "fire", "force is no 'fire'; "),
+        ("notes", "token_seconds", -1, "token_seconds must be a non-negative number, or null."),
+        ("notes", "next_create", "530", "next_create cannot be '530'; "),
+        ("notes", "webhook_retry_seconds", [1, "x"], "webhook_retry_seconds must be a list of non-negative numbers."),
+        ("mail", "redirect_uris", "https://a.test", "redirect_uris must be a list of strings."),
+        ("mail", "force", "fire", "force cannot be 'fire'; "),
     ],
     ids=str,
 )
@@ -134,9 +134,9 @@ def test_an_unknown_emulator_is_rejected_with_the_available_emulators(control: h
 @pytest.mark.parametrize("field", ["attachments", "labels"])
 @pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
 def test_a_user_action_with_an_invalid_list_is_rejected(field: str, value: object) -> None:
-    letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
+    action = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
     with run_sandbox("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
-        reply = control.post("/mail/act", json=letter)
+        reply = control.post("/mail/act", json=action)
 
     assert 422 == reply.status_code
     assert reply.json()["error"].startswith(f"ValueError: {field} must be a list of ")

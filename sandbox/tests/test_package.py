@@ -61,7 +61,7 @@ def test_a_person_acts_and_what_was_saved_is_loaded(sandbox, slack):
 
 
 def test_an_emulator_that_is_not_running_is_named(sandbox):
-    with pytest.raises(KeyError, match="notes is not running; there are chat"):
+    with pytest.raises(KeyError, match="notes is not running; running: chat"):
         sandbox.notes
 """
 
@@ -145,7 +145,7 @@ def test_the_pytest_fixture_is_available(environment: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--only", "notse"], "There is no 'notse'; did you mean notes? There are notes, boards"),
+        (["--only", "notse"], "Unknown emulator 'notse'; did you mean notes? allowed: notes, boards"),
         (["--only", ","], "Name at least one emulator."),
         (["--data", "{used}"], "contains other files and no state of a sandbox; name an empty folder."),
     ],

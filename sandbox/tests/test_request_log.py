@@ -3,8 +3,8 @@
 import pytest
 
 from workspace_sandbox import EMULATORS
-from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator_context import RecordedRequest
 from workspace_sandbox.kit.request_log import RequestLog
 from workspace_sandbox.sandbox import Sandbox
 
@@ -12,21 +12,21 @@ SEEN = RecordedRequest(at=1.5, method="GET", path="/seen", status=200)
 
 
 def test_a_request_log_can_be_iterated_while_it_grows() -> None:
-    journal: RequestLog[RecordedRequest] = RequestLog(10)
-    journal.append(SEEN)
+    log: RequestLog[RecordedRequest] = RequestLog(10)
+    log.append(SEEN)
 
-    for seen in journal:
-        journal.append(seen)
+    for entry in log:
+        log.append(entry)
 
-    assert 2 == len(journal)
+    assert 2 == len(log)
 
 
 def test_the_oldest_requests_are_dropped_first() -> None:
-    journal: RequestLog[RecordedRequest] = RequestLog(2)
+    log: RequestLog[RecordedRequest] = RequestLog(2)
     for number in range(3):
-        journal.append(RecordedRequest(at=number, method="GET", path="/", status=None))
+        log.append(RecordedRequest(at=number, method="GET", path="/", status=None))
 
-    assert [1, 2] == [seen["at"] for seen in journal.to_json()]
+    assert [1, 2] == [entry["at"] for entry in log.to_json()]
 
 
 @pytest.mark.parametrize("emulator", Sandbox(EMULATORS).emulators.values(), ids=EMULATORS)

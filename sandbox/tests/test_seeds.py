@@ -12,10 +12,10 @@ from harness.sandbox_server import create_emulator
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
-from workspace_sandbox.kit.data.seed_values import InvalidSeed
-from workspace_sandbox.kit.data.serialization import InitialState
+from workspace_sandbox.kit.state.pickling import InitialState
+from workspace_sandbox.kit.state.seed_values import InvalidSeed
 from workspace_sandbox.runner import run_sandbox
-from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
+from workspace_sandbox.seed_file import SeedFile, UnreadableSeed
 
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"
 
@@ -74,37 +74,37 @@ def test_seeding_sends_no_deliveries() -> None:
         (
             "seed.yaml",
             "notes:\n  databases:\n    - title: A\n      colour: red\n",
-            "seed.yaml:4: notes.databases.0.colour: There is no 'colour'; There are title, properties, rows.",
+            "seed.yaml:4: notes.databases.0.colour: Unknown field 'colour'; allowed: title, properties, rows.",
         ),
         (
             "seed.yaml",
             "notes:\n  databases:\n    - title: A\n      properties:\n        Stage: chosen\n",
-            "seed.yaml:5: notes.databases.0.properties.Stage: No such type of property; there are title, ",
+            "seed.yaml:5: notes.databases.0.properties.Stage: Unknown property type; allowed: title, ",
         ),
         (
             "seed.yaml",
             "notes:\n  databases:\n    - title: A\n      rows:\n        - {Name: x}\n        - {Nmae: y}\n",
-            "seed.yaml:6: notes.databases.0.rows.1: there is no property 'Nmae'; there are ['Name'].",
+            "seed.yaml:6: notes.databases.0.rows.1: unknown property 'Nmae'; allowed: ['Name'].",
         ),
         (
             "seed.json",
             '{"boards": {"boards": [\n {"name": "A, \\"[{", "lists": [\n  {"name": "B",\n   "cards": [3]}]}]}}',
-            "seed.json:4: boards.boards.0.lists.0.cards.0: An object is needed here.",
+            "seed.json:4: boards.boards.0.lists.0.cards.0: An object is required here.",
         ),
         (
             "seed.json",
             '{"boards": {"boards": [{"name": "A", "labels": [\n{"name": "x", "color": "rde"}]}]}}',
-            "seed.json:2: boards.boards.0.labels.0: There is no color 'rde'; did you mean red? ",
+            "seed.json:2: boards.boards.0.labels.0: Unknown color 'rde'; did you mean red? ",
         ),
         (
             "seed.json",
             '{"mail": {"messages": [{"from": "a@b.test", "subject": "x", "body_html": ""},\n{"subject": "x"}]}}',
-            "seed.json:2: mail.messages.1: from is needed.",
+            "seed.json:2: mail.messages.1: from is required.",
         ),
         (
             "seed.json",
             '{"chat": {"channels": [{"is_private": true}]}}',
-            "seed.json:1: chat.channels.0: name is needed here.",
+            "seed.json:1: chat.channels.0: name is required here.",
         ),
         (
             "seed.json",
@@ -119,7 +119,7 @@ def test_seeding_sends_no_deliveries() -> None:
         (
             "seed.json",
             '{"tables": {"bases": [{"name": "A", "tables": [{"name": "T",\n "fields": {"Name": "text"}}]}]}}',
-            "seed.json:2: tables.bases.0.tables.0.fields.Name: No such type of field; there are singleLineText, ",
+            "seed.json:2: tables.bases.0.tables.0.fields.Name: Unknown field type; allowed: singleLineText, ",
         ),
         (
             "seed.json",
@@ -138,10 +138,10 @@ def test_an_invalid_seed_is_reported_with_file_and_line(tmp_path: Path, name: st
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("seed.json", '{\n"notse": {}}', "seed.json:2: notse: There is no 'notse'; did you mean notes? "),
+        ("seed.json", '{\n"notse": {}}', "seed.json:2: notse: Unknown emulator 'notse'; did you mean notes? "),
         ("seed.json", '{\n"notes": ]', "seed.json:2: Expecting value."),
         ("seed.json", "[" * 100_000, "seed.json:1: This is nested too deeply."),
-        ("seed.json", "[]", "seed.json:1: A seed is an object of applications."),
+        ("seed.json", "[]", "seed.json:1: A seed must be an object with a key per emulator."),
         ("seed.yaml", "notes:\n  - [", "seed.yaml:2: "),
         ("seed.yaml", "notes: !!python/object:os.system {}", "seed.yaml:1: could not determine a constructor"),
     ],
@@ -163,7 +163,7 @@ def test_the_command_exits_with_the_error_of_a_seed(tmp_path: Path) -> None:
     done = CliRunner().invoke(command, ["--only", "chat", "--port", "0", "--seed", str(path)])
 
     assert 1 == done.exit_code
-    assert f"Error: {path}:1: chat.chanels: There is no 'chanels'; did you mean channels?" in done.output
+    assert f"Error: {path}:1: chat.chanels: Unknown field 'chanels'; did you mean channels?" in done.output
 
 
 def test_the_initial_state_contains_the_seeded_data() -> None:

@@ -16,8 +16,8 @@ from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.arguments import InvalidInput
-from workspace_sandbox.kit.data.serialization import Unreadable, dump_state, restore
+from workspace_sandbox.kit.input_validation import InvalidInput
+from workspace_sandbox.kit.state.pickling import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder
@@ -227,10 +227,10 @@ def test_a_saved_snapshot_is_loaded(sandbox: Sandbox, control: httpx.Client) -> 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"name": "another"}, "There is no snapshot 'another'; there are "),
+        ({"name": "another"}, "Unknown snapshot 'another'; existing: "),
         ({"name": "../one"}, "name must be 1 to 64 letters"),
-        ({}, "name is needed."),
-        ({"named": "one"}, "There is no 'named'; did you mean name?"),
+        ({}, "name is required."),
+        ({"named": "one"}, "Unknown field 'named'; did you mean name?"),
     ],
     ids=str,
 )
@@ -255,7 +255,7 @@ def test_snapshots_in_memory_are_limited() -> None:
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
     snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
-    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: delete one"):
+    with pytest.raises(InvalidInput, match=r"64 MiB at most; existing: first\. Delete one"):
         snapshots.save("second", {"notes": bytes(6)})
 
 
@@ -296,7 +296,7 @@ def test_foreign_bytes_are_not_restored(sandbox: Sandbox, content: bytes) -> Non
         restore(sandbox.emulators["notes"], content)
 
 
-def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
+def run_once(folder: Path, *, acting: bool, **options: Any) -> int:
     """Run a sandbox with *folder*, create a page if *acting*, and return the number of pages."""
 
     async def live() -> int:
@@ -314,9 +314,9 @@ def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
 
 
 def test_a_folder_stores_the_application_state(tmp_path: Path) -> None:
-    first = one_life(tmp_path, acting=True)
+    first = run_once(tmp_path, acting=True)
 
-    assert first == one_life(tmp_path, acting=False)
+    assert first == run_once(tmp_path, acting=False)
 
 
 def test_a_folder_stores_a_reset(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_a_folder_stores_a_reset(tmp_path: Path) -> None:
     fresh = len(create_emulator(Sandbox({"notes": EMULATORS["notes"]}), NotesEmulator).workspace.pages)
     asyncio.run(live())
 
-    assert fresh == one_life(tmp_path, acting=False)
+    assert fresh == run_once(tmp_path, acting=False)
 
 
 def test_nothing_is_written_after_stop(tmp_path: Path) -> None:
@@ -349,11 +349,11 @@ def test_nothing_is_written_after_stop(tmp_path: Path) -> None:
 
 
 def test_a_fresh_sandbox_discards_the_stored_state(tmp_path: Path) -> None:
-    used = one_life(tmp_path, acting=True)
+    used = run_once(tmp_path, acting=True)
 
-    fresh = one_life(tmp_path, acting=False, fresh=True)
+    fresh = run_once(tmp_path, acting=False, fresh=True)
 
-    assert [used - 1, used - 1] == [fresh, one_life(tmp_path, acting=False)]
+    assert [used - 1, used - 1] == [fresh, run_once(tmp_path, acting=False)]
 
 
 def state_name(folder: Path, *, killed: bool = False, resets: bool = False) -> str:
@@ -385,10 +385,10 @@ def test_a_state_name_changes_with_a_reset_or_a_crash(tmp_path: Path) -> None:
 
 
 def test_a_supervised_sandbox_discards_the_state_of_another_version(tmp_path: Path) -> None:
-    used = one_life(tmp_path, acting=True, supervised=True)
+    used = run_once(tmp_path, acting=True, supervised=True)
     (tmp_path / "sandbox.json").write_text(json.dumps({"written_by": "0.0.1+abc", "state": "a"}))
 
-    assert used - 1 == one_life(tmp_path, acting=False, supervised=True)
+    assert used - 1 == run_once(tmp_path, acting=False, supervised=True)
 
 
 def test_a_folder_of_another_version_is_rejected(tmp_path: Path) -> None:

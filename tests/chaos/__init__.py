@@ -1,5 +1,5 @@
-"""Several gateways on one PostgreSQL and one store under load, while all of these fail; then what was made is counted.
+"""Several gateways on one PostgreSQL and one store under load, with failures of all of them; then results are counted.
 
-The simulation tries schedules that nobody would meet, in virtual time, with SQLite. Here are real processes
+The simulation covers improbable schedules, in virtual time and with SQLite. Here are real processes
 and servers.
 """

@@ -1,4 +1,4 @@
-"""Failures: gateways, the database, the store and the applications, one after the other and at once."""
+"""Failures of gateways, the database, the store and the vendors, sequential and concurrent."""
 
 import asyncio
 import signal
@@ -25,10 +25,10 @@ KINDS: Mapping[str, tuple[str, int]] = {
     "hang": ("store", 1),
     "application": ("application", 5),
 }
-"""The kinds of faults: where each happens, and how often beside the others."""
+"""The kinds of faults by target, with their relative frequency."""
 
 PAUSE_SECONDS = 1.5
-"""Between two faults, on average."""
+"""The average number of seconds between two faults."""
 
 UPSTREAM: tuple[Mapping[str, Any], ...] = (
     {"fault": "drop_before"},
@@ -43,68 +43,68 @@ UPSTREAM: tuple[Mapping[str, Any], ...] = (
 
 @dataclass
 class Faults:
-    """Makes things go wrong, and puts them right again."""
+    """Injects faults, and ends them."""
 
     installation: Installation
     postgres_server: str
     random: Random
     kinds: Collection[str] = tuple(KINDS)
     report: Callable[[str], object] = lambda _: None
-    """Is told what happens, as it happens."""
+    """Called with the description of each event."""
 
     throttled: list[tuple[str, Fault]] = field(default_factory=list)
-    store_troubled: bool = False
-    """Whether the store is being troubled now."""
+    is_store_faulty: bool = False
+    """Whether a fault of the store is active."""
 
     store_restored_at: float = -inf
-    """The time at which its last trouble ended."""
+    """The end of the last fault of the store."""
 
-    went_on: dict[int, float] = field(default_factory=dict)
-    """When each gateway went on that had stood still."""
+    resumed_at: dict[int, float] = field(default_factory=dict)
+    """The time at which each gateway was last resumed."""
 
     done: Counter[str] = field(default_factory=Counter)
     """The number of faults of each kind."""
 
     began: float = field(default_factory=time.monotonic)
     last: Collection[str] = ()
-    """Kinds that happen once more when the time for faults is over, one after the other."""
+    """Kinds that are injected once more at the end, one after the other."""
 
-    lost_at: float = -inf
+    data_lost_at: float = -inf
     """The time at which the store last lost its data."""
 
     ended_at: float = -inf
-    """The time at which the last fault had ended."""
+    """The end of the last fault."""
 
-    async def go_on(self, seconds: float) -> None:
-        """Let faults happen for so long; all is whole again afterwards."""
-        # In each place one at a time, since what is stopped twice is not started twice.
+    async def inject(self, seconds: float) -> None:
+        """Inject faults for *seconds*; everything works again afterwards."""
+        # One fault per target at a time, since a stopped process is not restarted twice.
         deadline = time.monotonic() + seconds
         async with asyncio.TaskGroup() as group:
             busy: dict[str, asyncio.Task[None]] = {}
             while time.monotonic() < deadline:
                 await asyncio.sleep(self.random.uniform(0.5, 1.5) * PAUSE_SECONDS)
-                kind = self._chosen()
+                kind = self._choose()
                 target = KINDS[kind][0] if kind else ""
                 if kind and (target not in busy or busy[target].done()):
-                    busy[target] = group.create_task(self._happen(kind))
+                    busy[target] = group.create_task(self._inject(kind))
         for kind in self.last:
-            await self._happen(kind)
+            await self._inject(kind)
         for emulator in self.installation.emulators.values():
             emulator.context.clear_faults()
         self.ended_at = time.monotonic()
-        await self.installation.all_ready()
+        await self.installation.wait_until_ready()
 
-    def _chosen(self) -> str:
+    def _choose(self) -> str:
         if not self.kinds:
             return ""
         return self.random.choices(list(self.kinds), [KINDS[kind][1] for kind in self.kinds])[0]
 
-    async def _happen(self, kind: str) -> None:
+    async def _inject(self, kind: str) -> None:
         self.done[kind] += 1
         await getattr(self, f"_{kind}")()
 
-    def note(self, what: str) -> None:
-        """Add to what has happened."""
+    def log(self, what: str) -> None:
+        """Add an event to the log."""
         self.report(f"{time.monotonic() - self.began:7.2f} {what}")
 
     def _node(self) -> tuple[int, Node]:
@@ -113,35 +113,35 @@ class Faults:
 
     async def _kill(self) -> None:
         number, node = self._node()
-        self.note(f"gateway {number} is killed")
+        self.log(f"gateway {number} is killed")
         node.send(signal.SIGKILL)
         if node.process is not None:
             await asyncio.to_thread(node.process.wait)
         await asyncio.sleep(self.random.uniform(0, 2))
-        # It does not start where the database is away, as a supervisor would see.
+        # It does not start while the database is unavailable, as with a supervisor.
         while not await self.installation.ready(node):
             if node.ended:
                 node.start()
             await asyncio.sleep(0.2)
-        self.note(f"gateway {number} is back")
+        self.log(f"gateway {number} is back")
 
     async def _freeze(self) -> None:
         number, node = self._node()
         seconds = self.random.choice((1, 4, 8, 13))
-        self.note(f"gateway {number} is frozen for {seconds} s")
+        self.log(f"gateway {number} is frozen for {seconds} s")
         node.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         node.send(signal.SIGCONT)
-        self.went_on[number] = time.monotonic()
+        self.resumed_at[number] = time.monotonic()
 
     async def _clock(self) -> None:
         number, node = self._node()
         node.clock.ahead = self.random.choice((-3600.0, -90.0, 0.0, 90.0, 3600.0))
-        self.note(f"the clock of gateway {number} is set to {node.clock.ahead:+.0f} s")
+        self.log(f"the clock of gateway {number} is set to {node.clock.ahead:+.0f} s")
 
     async def _postgres(self) -> None:
         seconds = self.random.uniform(0, 3)
-        self.note(f"PostgreSQL is restarted, {seconds:.1f} s away")
+        self.log(f"PostgreSQL is restarted, {seconds:.1f} s away")
 
         def restart() -> None:
             with stopped(self.postgres_server):
@@ -155,12 +155,12 @@ class Faults:
             await asyncio.to_thread(store.stop)
             await asyncio.sleep(seconds)
             await asyncio.to_thread(store.start)
-        self.lost_at = time.monotonic()
+        self.data_lost_at = time.monotonic()
 
     async def _empty(self) -> None:
         with self._trouble("the store is emptied"):
             await asyncio.to_thread(self.installation.store.client.flushall)
-        self.lost_at = time.monotonic()
+        self.data_lost_at = time.monotonic()
 
     async def _hang(self) -> None:
         store, seconds = self.installation.store, self.random.uniform(0.1, 4)
@@ -171,17 +171,17 @@ class Faults:
 
     @contextmanager
     def _trouble(self, what: str) -> Iterator[None]:
-        self.note(what)
-        self.store_troubled = True
+        self.log(what)
+        self.is_store_faulty = True
         try:
             yield
         finally:
-            self.store_troubled, self.store_restored_at = False, time.monotonic()
+            self.is_store_faulty, self.store_restored_at = False, time.monotonic()
 
     async def _application(self) -> None:
         connector = self.random.choice(list(self.installation.emulators))
         fault = parse_fault({**self.random.choice(UPSTREAM), "times": self.random.randint(1, 5)})
-        self.note(f"{connector}: {fault.fault} for {fault.times} requests")
+        self.log(f"{connector}: {fault.fault} for {fault.times} requests")
         if fault.fault == "throttle":
             self.throttled.append((connector, fault))
         self.installation.emulators[connector].context.faults.append(fault)

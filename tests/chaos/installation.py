@@ -25,17 +25,17 @@ from workspace_sandbox.sandbox import Sandbox
 
 GATEWAYS = 3
 SETTLE_SECONDS = 8.0
-"""Longer than any request is held up by a fault, on a busy machine too."""
+"""Longer than a fault delays any request, even on a busy machine."""
 
 WATCHED = {"notes": "60", "chat": "16"}
-"""How often each connection is polled: a poll of notes takes two thirds of what may be asked in eight seconds."""
+"""The poll interval of each connection. A poll of notes uses two thirds of its budget for eight seconds."""
 
 SMALL_LIMIT = 120
 READY_SECONDS = 60.0
 
 
 class Node:
-    """One gateway, at the same port each time that it is started."""
+    """One gateway, which uses the same port at every start."""
 
     def __init__(self, name: str, folder: Path, environment: Mapping[str, str]) -> None:
         self.port = free_port()
@@ -43,26 +43,26 @@ class Node:
         self.clock = WallClock(folder / f"{name}.clock")
         self._clock_file = folder / f"{name}.clock"
         self.log = folder / f"{name}.log"
-        """What it tells."""
+        """The path of its log."""
 
         self._environment = environment
         self.process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
-        """Start it, without waiting until it answers."""
+        """Start it, without waiting until it is ready."""
         command = [sys.executable, "-m", "chaos.wall_clock", str(self._clock_file), "serve", "--port", str(self.port)]
         environment = {**os.environ, **self._environment}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=TESTS, env=environment, stdout=log, stderr=log)
 
     def send(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send it a signal, unless it has exited."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
     @property
     def ended(self) -> bool:
-        """Whether it is not running."""
+        """Return True if it is not running."""
         return self.process is None or self.process.poll() is not None
 
 
@@ -77,10 +77,10 @@ class Installation:
         self.database_url = database_url
         self.store = store
         self.small_key = ""
-        """One that may call ``SMALL_LIMIT`` times a minute only."""
+        """A key with a limit of ``SMALL_LIMIT`` calls per minute."""
 
         self.ways: list[Way] = []
-        """Two connections to each account, in workspaces of their own."""
+        """Two connections to each account, in separate workspaces."""
 
         environment = {
             "GATEWAY_DATABASE_URL": database_url,
@@ -102,19 +102,19 @@ class Installation:
         return self.sandbox.emulators
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The answer of an emulator to a client other than the gateway."""
+        """Return the response of an emulator to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
 
     async def ready(self, node: Node) -> bool:
-        """Whether *node* takes calls."""
+        """Return True if *node* is ready."""
         try:
             return (await self.http.get(f"{node.url}/readyz", timeout=3)).status_code == 200
         except httpx.TransportError:
             return False
 
-    async def all_ready(self) -> None:
-        """Wait until every gateway takes calls."""
+    async def wait_until_ready(self) -> None:
+        """Wait until every gateway is ready."""
 
         async def ready() -> bool:
             return all(await asyncio.gather(*map(self.ready, self.nodes)))
@@ -122,15 +122,15 @@ class Installation:
         await until(ready, READY_SECONDS)
 
     async def manage(self, method: str, path: str, **body: Any) -> Any:
-        """A management request that succeeds."""
+        """Send a management request, which must succeed."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        answer = await self.http.request(method, self.nodes[0].url + path, headers=headers, json=body or None)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = await self.http.request(method, self.nodes[0].url + path, headers=headers, json=body or None)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     async def prepare(self) -> None:
-        """Make two workspaces, each with a key and a connection to each account."""
-        # Untold, a fault that throttles for a second is taken for a lock-out of half a minute, as it has to be.
+        """Create two workspaces, each with a key and a connection to each account."""
+        # Otherwise a fault that throttles for a second without a delay counts as a lockout of half a minute.
         self.emulators["tables"].context.knobs["retry_after"] = True
         for name in ("here", "elsewhere"):
             workspace_id = (await self.manage("POST", "/v1/workspaces", name=name))["workspace_id"]
@@ -157,7 +157,7 @@ class Installation:
         return str(created["key"])
 
     async def end(self) -> list[int]:
-        """Stop every gateway well; their exit statuses."""
+        """Shut down every gateway, and return their exit codes."""
         for node in self.nodes:
             node.send(signal.SIGCONT)
             node.send(signal.SIGTERM)
@@ -165,8 +165,8 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
-    """A started installation, which is killed with the block unless it was ended."""
+async def run_installation(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
+    """Run an installation. It is killed at the end of the block unless it was shut down."""
     sandbox = Sandbox({name: EMULATORS[name] for name in CONNECTOR_NAMES})
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)))
@@ -176,7 +176,7 @@ async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncI
         try:
             for node in installation.nodes:
                 node.start()
-            await installation.all_ready()
+            await installation.wait_until_ready()
             await installation.prepare()
             yield installation
         finally:

@@ -1,4 +1,4 @@
-"""Callers: each writes once under a key of its own, from whichever gateway answers, and repeats until it is told."""
+"""Callers that write once per key through any gateway, and repeat until they know the outcome."""
 
 import asyncio
 import time
@@ -20,15 +20,15 @@ from simulation.story import Write
 from simulation.writes import KINDS, World
 
 Read = tuple[str, str, Mapping[str, Any]]
-"""Method, path and values of a call."""
+"""Method, path and parameters of a call."""
 
 LEFT_OUT = {
-    # Counted by what was there before, which other callers change here.
+    # Counted by their initial state, which other callers change here.
     "notes.create_vague_page",
     "tables.create_vague_record",
     # Needs a public link.
     "tables.attach_file",
-    # Prepared by a request with the same token, which faults meet and limits count.
+    # Prepared by a request with the same token, which is subject to faults and limits.
     "chat.edit_message",
     "chat.add_reaction",
 }
@@ -41,50 +41,50 @@ TWIN_SHARE = 0.15
 READ_SHARE = 0.5
 PAUSE_SECONDS = 0.3
 THINKING_SECONDS = 1.0
-"""Between two calls of a caller, on average."""
+"""The average number of seconds between two calls of a caller."""
 
 LIKELY = {"notes": 0.5, "boards": 1.5, "mail": 0.7, "chat": 2.0, "crm": 6.0, "tables": 3.0}
-"""How often each room is called: all together ask for less than it allows, also where only a share is used."""
+"""The call rate of each connector: the total stays below its budget, even if only a local share is used."""
 
 HISTORY_SHARE = 0.3
 """The share of responses whose run is looked up, at any gateway."""
 
 SMALL_PAUSE_SECONDS = 0.3
-"""Between two calls with the small key: half as much again as it may."""
+"""The number of seconds between two calls with the small key: one and a half times its limit."""
 
 BOUND_SECONDS = 60.0
-"""Within which a caller who keeps repeating is told, once faults have stopped."""
+"""The time within which a repeating caller gets a final response after the faults end."""
 
 
 @dataclass
 class Load:
-    """What callers ask for, and what they are told."""
+    """The requests of the callers, and their responses."""
 
     installation: Installation
     random: Random
     world: World = field(init=False)
     calls: list[SimulatedCall] = field(default_factory=list)
     reads: Counter[str] = field(default_factory=Counter)
-    """Answers to reads, by status and code."""
+    """Responses to reads, by status and code."""
 
     unsettled: set[str] = field(default_factory=set)
     stopping: bool = False
-    hidden: list[str] = field(default_factory=list)
-    """Runs that were answered, and not found or found otherwise at once."""
+    run_mismatches: list[str] = field(default_factory=list)
+    """Runs whose response differs from the history, or that are missing in it."""
 
-    garbled: list[str] = field(default_factory=list)
-    """Answers that nobody can read."""
+    unreadable: list[str] = field(default_factory=list)
+    """Unreadable responses."""
 
     admitted: list[tuple[float, float]] = field(default_factory=list)
-    """When calls with the small key were sent and answered, of those that were let through."""
+    """Send and response times of admitted calls with the small key."""
 
-    took: list[float] = field(default_factory=list)
-    """Seconds of each call."""
+    durations: list[float] = field(default_factory=list)
+    """The duration of each call in seconds."""
 
     def __post_init__(self) -> None:
         self.world = World(self.installation)
 
-    async def caller(self, number: int) -> None:
+    async def run_caller(self, number: int) -> None:
         """Read and write until stopped."""
         iteration = 0
         while not self.stopping:
@@ -103,10 +103,10 @@ class Load:
                 twins = [self.write(kind, content, other)] if twice else []
                 reply, *_ = await asyncio.gather(self.write(kind, content, way), *twins)
             if reply.status and self.random.random() < HISTORY_SHARE:
-                await self._look_up(reply, way)
+                await self._check_run_stored(reply, way)
 
-    async def small_caller(self) -> None:
-        """Call with a key that may call less than that, about something that no application is asked for."""
+    async def run_small_caller(self) -> None:
+        """Call with a key that has a low limit, about data that needs no vendor request."""
         while not self.stopping:
             await asyncio.sleep(SMALL_PAUSE_SECONDS)
             sent = time.monotonic()
@@ -115,17 +115,17 @@ class Load:
             if reply.code == "invalid_parameters":
                 self.admitted.append((sent, time.monotonic()))
 
-    async def _look_up(self, reply: Reply, way: Way) -> None:
-        """The run of an answer is in the history when the answer has come; not where storage was away."""
+    async def _check_run_stored(self, reply: Reply, way: Way) -> None:
+        """Check that a run is in the history as soon as its response arrives, unless storage was unavailable."""
         if reply.run_id is None or reply.code == STORAGE:
             return
         request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
         run = await self._ask(self._node(), request, way)
         if run.status == 404 or (run.status == 200 and run.body["data"]["http_status"] != reply.status):
-            self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
+            self.run_mismatches.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
     async def write(self, kind: str, content: str, way: Way) -> Reply:
-        """Ask for one write; with a key, in changing forms, until there is a result or a definite error."""
+        """Request one write. With a key, repeat in changing forms until there is a result or a definite error."""
         keyed = self.random.random() >= UNKEYED_SHARE
         name = f"{kind} {content} {self.installation.ways.index(way)}".replace(" ", "-")
         write = Write(0.0, kind, content, name if keyed else None)
@@ -144,12 +144,12 @@ class Load:
         return reply
 
     async def read(self, connector: str, way: Way) -> Reply:
-        """One read of a connector."""
+        """Read once from a connector."""
         return await self.ask(connector, *self._reads[connector], way=way)
 
-    async def glance(self, connector: str, node: Node) -> Reply:
-        """The read of a room that asks little of the application, so that it tells of the load without adding to it."""
-        return await self.ask(connector, *self._glances[connector], node=node)
+    async def read_cheaply(self, connector: str, node: Node) -> Reply:
+        """Perform a cheap read of a connector, which measures the load without adding to it."""
+        return await self.ask(connector, *self._cheap_reads[connector], node=node)
 
     async def ask(
         self,
@@ -161,16 +161,16 @@ class Load:
         way: Way | None = None,
         node: Node | None = None,
     ) -> Reply:
-        """A call without a key of its own, through the first connection unless a *way* is given."""
+        """Call without an idempotency key, through the first connection unless a *way* is given."""
         way = way or self.installation.ways[0]
         params = {"connection_id": way.connections[connector], **values}
         return await self.call(Request(method, f"/v1/connectors/{connector}{path}", {}, params), way, node)
 
     async def call(self, sent: Request, way: Way, node: Node | None = None) -> Reply:
-        """One call of a gateway, any unless a *node* is given; status 0 where the connection broke."""
+        """Call a gateway, a random one unless *node* is given. The status is 0 if the connection broke."""
         began = time.monotonic()
         reply = await self._ask(node or self._node(), sent, way)
-        self.took.append(time.monotonic() - began)
+        self.durations.append(time.monotonic() - began)
         return reply
 
     def _node(self) -> Node:
@@ -182,13 +182,15 @@ class Load:
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         http = self.installation.http
         try:
-            answer = await http.request(sent.method, node.url + sent.path, headers=encoded, timeout=45, **content)
+            response = await http.request(sent.method, node.url + sent.path, headers=encoded, timeout=45, **content)
         except httpx.TransportError:
             return BROKEN
         try:
-            return Reply(answer.status_code, answer.json())
+            return Reply(response.status_code, response.json())
         except ValueError:
-            self.garbled.append(f"{sent.method} {sent.path} was answered {answer.status_code} {answer.text[:80]!r}")
+            self.unreadable.append(
+                f"{sent.method} {sent.path} was answered {response.status_code} {response.text[:80]!r}"
+            )
             return BROKEN
 
     @property
@@ -197,14 +199,14 @@ class Load:
             "notes": ("GET", "/databases", {}),
             "boards": ("GET", "/lists", {"board_id": self.world.example("boards", "board_id")}),
             "mail": ("GET", "/messages", {"q": "in:inbox", "limit": 2}),
-            # Channels may be listed twenty times a minute only, and a share of that is soon used up.
+            # Channels can be listed only twenty times a minute, and a local share of that is soon exhausted.
             "chat": ("GET", "/events", {}),
             "crm": ("GET", "/properties", {"object_type": "contacts"}),
             "tables": ("GET", "/tables", {"base_id": self.world.example("tables", "base_id")}),
         }
 
     @property
-    def _glances(self) -> Mapping[str, Read]:
-        # A list of databases is four requests, of which three fit into a second.
+    def _cheap_reads(self) -> Mapping[str, Read]:
+        # A list of databases takes four requests, and three are allowed per second.
         page = {"database_id": self.world.example("notes", "database_id"), "property": "Name", "value": "Nothing"}
         return {**self._reads, "notes": ("POST", "/pages/search", page)}

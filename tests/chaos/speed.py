@@ -10,13 +10,13 @@ from chaos.load import BOUND_SECONDS, Load
 from connector_gateway.connectors import CONNECTOR_NAMES
 
 FULL_SPEED_SECONDS = 3.0
-"""The longest time of a read at full speed: under the load and without faults it took up to 1.8."""
+"""The maximum duration of a read at full speed; under load and without faults it was up to 1.8 seconds."""
 
 PAUSE_SECONDS = 1.0
-"""Between two rounds of reads."""
+"""The number of seconds between two rounds of reads."""
 
 LEARNING_SECONDS = 10.0
-"""Until gateways have learnt what they ask an application for once only."""
+"""The number of rounds until gateways have cached vendor data."""
 
 ROUNDS_BEFORE = 10
 """The number of rounds of reads before the first fault."""
@@ -24,19 +24,19 @@ ROUNDS_BEFORE = 10
 
 @dataclass
 class Speed:
-    """Rounds of one read of each room, each at another gateway; after as many as there are, each was asked for all."""
+    """Rounds of reads of each connector, each at another gateway."""
 
     load: Load
     rounds: int = 0
 
-    async def before(self) -> list[str]:
-        """What was not at full speed before the first fault; where there is any, a recovery cannot be told."""
+    async def check_before_faults(self) -> list[str]:
+        """Return reads that were slow before the first fault; without full speed, no recovery can be measured."""
         await asyncio.sleep(LEARNING_SECONDS)
         slow = [one for _ in range(ROUNDS_BEFORE) for one in await self._round()]
         return [f"not at full speed before the first fault: {one}" for one in slow]
 
-    async def recovered(self, faults: Faults) -> float:
-        """Seconds from the last fault until every gateway was at full speed in every connector."""
+    async def measure_recovery(self, faults: Faults) -> float:
+        """Return the seconds from the last fault until every gateway was at full speed in every connector."""
         nodes = len(self.load.installation.nodes)
         reached, good = time.monotonic(), 0
         while good < nodes and time.monotonic() - faults.ended_at < BOUND_SECONDS:
@@ -44,24 +44,26 @@ class Speed:
             slow = await self._round()
             good, reached = 0 if slow else good + 1, reached if good else began
             if slow:
-                faults.note(f"not yet: {', '.join(slow)}")
+                faults.log(f"not yet: {', '.join(slow)}")
         return (reached if good == nodes else time.monotonic()) - faults.ended_at
 
     async def _round(self) -> list[str]:
-        """What is not right with the reads of one round, in words."""
+        """Return the slow or failed reads of one round, in words."""
         nodes = self.load.installation.nodes
         self.rounds += 1
         connectors = enumerate(CONNECTOR_NAMES, self.rounds)
         results = await asyncio.gather(
-            *(self._slow(connector, nodes[number % len(nodes)]) for number, connector in connectors)
+            *(self._measure(connector, nodes[number % len(nodes)]) for number, connector in connectors)
         )
         await asyncio.sleep(PAUSE_SECONDS)
         return [one for one in results if one]
 
-    async def _slow(self, connector: str, node: Node) -> str:
+    async def _measure(self, connector: str, node: Node) -> str:
         began = time.monotonic()
-        reply = await self.load.glance(connector, node)
-        took = time.monotonic() - began
+        reply = await self.load.read_cheaply(connector, node)
+        elapsed = time.monotonic() - began
         return (
-            "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{connector} {reply.summary} in {took:.1f} s"
+            ""
+            if reply.status == 200 and elapsed < FULL_SPEED_SECONDS
+            else f"{connector} {reply.summary} in {elapsed:.1f} s"
         )

@@ -1,4 +1,4 @@
-"""One trial: load, faults, quiet, and what is true then."""
+"""One trial: load, faults, a quiet period, and checks."""
 
 import asyncio
 from collections import Counter
@@ -9,10 +9,10 @@ from random import Random
 
 from chaos.faults import KINDS as FAULTS
 from chaos.faults import Faults
-from chaos.installation import installed
+from chaos.installation import run_installation
 from chaos.load import BOUND_SECONDS, Load
 from chaos.speed import Speed
-from chaos.verdict import verdict
+from chaos.verdict import check_outcome
 from chaos.window_usage import Windows
 from harness.valkey import Server
 from simulation.story import ByHand
@@ -22,7 +22,7 @@ CALLERS = 10
 BY_HAND_SECONDS = 2.0
 RECOVERY_SECONDS = 10.0
 HALF_SPEED_SECONDS = 60.0
-"""The time for which a store that lost its data may admit half of the usual calls."""
+"""The time for which a store that lost its data can admit half of the usual calls."""
 
 AFTERWARDS_SECONDS = 5.0
 """The time for which the load continues after the last fault."""
@@ -38,17 +38,17 @@ class Outcome:
     faults: Counter[str]
     objects: int
     throttled: Counter[str]
-    """Requests that applications refused as too many, while the store was away or right after."""
+    """Vendor requests that were throttled while the store was unavailable or shortly after."""
 
-    small: int
-    """The most calls of the small key in a minute."""
+    max_admitted: int
+    """The maximum number of calls of the small key in a minute."""
 
-    took: Sequence[float]
+    durations: Sequence[float]
     recovery_seconds: float
-    """From the last fault until reads of every connector are at full speed, at each gateway."""
+    """The time from the last fault until reads of every connector are at full speed at each gateway."""
 
 
-async def trial(
+async def run_trial(
     postgres_server: str,
     store: Server,
     folder: Path,
@@ -58,33 +58,33 @@ async def trial(
     kinds: Collection[str] = FAULTS,
     last: Collection[str] = (),
     callers: int = CALLERS,
-    tell: Callable[[str], object] = lambda _: None,
+    report: Callable[[str], object] = lambda _: None,
 ) -> Outcome:
-    """Let faults happen for so long under load, and judge; the gateways' logs are in *folder*."""
+    """Inject faults for *seconds* under load, and check the result. The gateways' logs are in *folder*."""
     random = Random(seed)
-    async with installed(postgres_server, store, folder) as installation:
+    async with run_installation(postgres_server, store, folder) as installation:
         load = Load(installation, random)
-        faults = Faults(installation, postgres_server, Random(seed), kinds, tell, last=last)
+        faults = Faults(installation, postgres_server, Random(seed), kinds, report, last=last)
         windows = Windows(load, faults)
         by_hand: list[ByHand] = []
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(load.caller(number)) for number in range(callers)]
-            tasks += [group.create_task(load.small_caller()), group.create_task(_colleague(load, by_hand))]
-            watching = group.create_task(windows.watch())
+            tasks = [group.create_task(load.run_caller(number)) for number in range(callers)]
+            tasks += [group.create_task(load.run_small_caller()), group.create_task(_act_as_colleague(load, by_hand))]
+            watching = group.create_task(windows.sample_loop())
             speed = Speed(load)
-            slow_before = await speed.before()
-            await faults.go_on(seconds)
-            faults.note("all is put right")
-            recovery = await speed.recovered(faults)
-            faults.note(f"all rooms are at full speed again after {recovery:.1f} s")
+            slow_before = await speed.check_before_faults()
+            await faults.inject(seconds)
+            faults.log("all faults have ended")
+            recovery = await speed.measure_recovery(faults)
+            faults.log(f"all connectors are at full speed again after {recovery:.1f} s")
             await asyncio.sleep(AFTERWARDS_SECONDS)
             load.stopping = True
             _, late = await asyncio.wait(tasks, timeout=BOUND_SECONDS)
             for task in [*late, watching]:
                 task.cancel()
-        faults.note(f"callers have ended, {len(late)} of them without an answer")
-        broken = [*await verdict(load, faults, windows, by_hand), *slow_before]
-        if recovery > RECOVERY_SECONDS + max(0.0, faults.lost_at + HALF_SPEED_SECONDS - faults.ended_at):
+        faults.log(f"callers have ended, {len(late)} of them without a response")
+        broken = [*await check_outcome(load, faults, windows, by_hand), *slow_before]
+        if recovery > RECOVERY_SECONDS + max(0.0, faults.data_lost_at + HALF_SPEED_SECONDS - faults.ended_at):
             broken.append(f"recovery took {recovery:.1f} s")
         return Outcome(
             broken,
@@ -92,15 +92,15 @@ async def trial(
             load.reads,
             faults.done,
             len({call.write.content for call in load.calls if call.reply and call.reply.status == 200}),
-            windows.excused,
-            windows.small,
-            sorted(load.took),
+            windows.caused_by_store,
+            windows.max_admitted,
+            sorted(load.durations),
             recovery,
         )
 
 
-async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
-    """A colleague works in the applications that are observed."""
+async def _act_as_colleague(load: Load, by_hand: list[ByHand]) -> None:
+    """Act as a colleague at the observed vendors."""
     await asyncio.sleep(2 * BY_HAND_SECONDS)
     for number in range(1_000_000):
         if load.stopping:

@@ -1,4 +1,4 @@
-"""``python -m chaos.wall_clock FILE serve …``: the gateway on a machine whose clock is off by what *FILE* says."""
+"""``python -m chaos.wall_clock FILE serve …``: the gateway with a clock that is off by the seconds in *FILE*."""
 
 import mmap
 import runpy
@@ -11,7 +11,7 @@ SECONDS = struct.Struct("d")
 
 
 class WallClock:
-    """The seconds in a file, which whoever runs the trial may change at any time."""
+    """The offset in a file, which the trial can change at any time."""
 
     def __init__(self, file: Path) -> None:
         if not file.exists():
@@ -21,7 +21,7 @@ class WallClock:
 
     @property
     def ahead(self) -> float:
-        """How far it is ahead of the machine's."""
+        """Return the offset to the machine's clock."""
         seconds: float = SECONDS.unpack(self._shared[:])[0]
         return seconds
 
@@ -31,7 +31,7 @@ class WallClock:
 
 
 def main() -> None:
-    """Move the clock, then be the gateway, which takes the time from nowhere else."""
+    """Replace the clock, then run the gateway, which has no other source of time."""
     clock, true_time, true_nanoseconds = WallClock(Path(sys.argv[1])), time.time, time.time_ns
     time.time = lambda: true_time() + clock.ahead
     time.time_ns = lambda: true_nanoseconds() + int(clock.ahead * 1e9)

@@ -1,4 +1,4 @@
-"""I7: windows of applications and of a key, looked at while all goes on."""
+"""I7: usage of the windows of vendors and of a key, sampled during the trial."""
 
 import asyncio
 import time
@@ -15,83 +15,86 @@ from connector_gateway.connectors import CONNECTORS
 SAMPLE_SECONDS = 0.2
 MINUTE = 60.0
 NOTICED_SECONDS = 5.0
-"""The time until all processes have noticed that the store works again."""
+"""The time until all processes have noticed that the store is available again."""
 
 LONGEST = {
     name: max(budget.per_seconds for budget in connector.budgets.values() if budget.per_seconds <= MINUTE)
     for name, connector in CONNECTORS.items()
 }
-"""The longest window of each connector, but for those that no trial fills."""
+"""The longest window of each connector, except those that no trial fills."""
 
-LATELY_SECONDS = 3.0
+RECENT_SECONDS = 3.0
 SHARE = 0.5
 
 
 @dataclass
 class Windows:
-    """Who was rejected as too fast, and whether the store was to blame."""
+    """Counts 429 responses, and whether the store caused them."""
 
     load: Load
     faults: Faults
-    excused: Counter[str] = field(default_factory=Counter)
-    """Errors while the store was away, or within a window after: what a share may exceed."""
+    caused_by_store: Counter[str] = field(default_factory=Counter)
+    """429 responses while the store was unavailable or shortly after, when local shares can exceed the budget."""
 
     exceeded: Counter[str] = field(default_factory=Counter)
-    """All others."""
+    """All other 429 responses."""
 
-    troubled: list[tuple[float, float]] = field(default_factory=list)
-    """From when to when the store was troubled, or had been."""
+    store_faults: list[tuple[float, float]] = field(default_factory=list)
+    """The times between which the store was affected by a fault."""
 
-    async def watch(self) -> None:
-        """Look on until cancelled."""
+    async def sample_loop(self) -> None:
+        """Sample until cancelled."""
         while True:
             await asyncio.sleep(SAMPLE_SECONDS)
-            self.look()
+            self.sample()
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Attribute the 429 responses since the last call."""
         now = time.monotonic()
-        if self._excused(now, MINUTE):
-            self.troubled.append((now - SAMPLE_SECONDS, now))
-        fresh = count_throttled(self.load, self.faults) - (self.excused + self.exceeded)
+        if self._is_caused_by_store(now, MINUTE):
+            self.store_faults.append((now - SAMPLE_SECONDS, now))
+        fresh = count_throttled(self.load, self.faults) - (self.caused_by_store + self.exceeded)
         for connector, times in fresh.items():
-            excused = self._excused(now, LONGEST[connector])
-            (self.excused if excused else self.exceeded)[connector] += times
-            sentence = f"refused as too many: {connector}{' (the store was away)' if excused else ''}"
-            self.faults.note(f"{sentence}, after requests {self._lately(connector)} s before{self._went_on(now)}")
+            caused_by_store = self._is_caused_by_store(now, LONGEST[connector])
+            (self.caused_by_store if caused_by_store else self.exceeded)[connector] += times
+            reason = " (store unavailable)" if caused_by_store else ""
+            recent = self._describe_recent_requests(connector)
+            self.faults.log(
+                f"throttled: {connector}{reason}, after requests {recent} s before{self._describe_resumed(now)}"
+            )
 
-    def _excused(self, now: float, window: float) -> bool:
-        """Whether the store is troubled, or was within such a *window*: a share may be used beside what it counted."""
-        return self.faults.store_troubled or now - self.faults.store_restored_at < window + NOTICED_SECONDS
+    def _is_caused_by_store(self, now: float, window: float) -> bool:
+        """Return True if the store is or was affected within *window*; local shares add to the shared count then."""
+        return self.faults.is_store_faulty or now - self.faults.store_restored_at < window + NOTICED_SECONDS
 
-    def _lately(self, connector: str) -> str:
-        """The seconds before its last 429 at which an application got requests."""
+    def _describe_recent_requests(self, connector: str) -> str:
+        """Return the times of vendor requests before the last 429 response."""
         journal = self.load.installation.emulators[connector].context.request_log
         last = max(seen.at for seen in journal if seen.status == 429)
-        return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
+        return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < RECENT_SECONDS)
 
-    def _went_on(self, now: float) -> str:
-        """Which gateways had stood still until just before: who does between the last look and the send is late."""
-        resumed = [(number, now - at) for number, at in self.faults.went_on.items() if now - at < LATELY_SECONDS]
-        return "".join(f", gateway {number} had gone on {ago:.2f} s before" for number, ago in resumed)
+    def _describe_resumed(self, now: float) -> str:
+        """Return the gateways that were paused until just before; their requests after the last check are late."""
+        resumed = [(number, now - at) for number, at in self.faults.resumed_at.items() if now - at < RECENT_SECONDS]
+        return "".join(f", gateway {number} was resumed {ago:.2f} s before" for number, ago in resumed)
 
     @property
-    def small(self) -> int:
-        """The most calls of the small key that were certainly let through within a minute."""
-        return max((count for _, count in self._minutes()), default=0)
+    def max_admitted(self) -> int:
+        """Return the maximum number of small-key calls that were certainly admitted within a minute."""
+        return max((count for _, count in self._count_per_minute()), default=0)
 
-    def broken(self) -> Iterator[str]:
-        """The broken promises, as sentences."""
+    def list_violations(self) -> Iterator[str]:
+        """Return the violations as sentences."""
         for connector, times in self.exceeded.items():
-            yield f"I7 {connector} refused {times} requests as too many"
-        for began, count in self._minutes():
-            excused = any(began <= until and since <= began + MINUTE for since, until in self.troubled)
-            if count > SMALL_LIMIT * (1 + SHARE * excused):
-                yield f"I7 a key was let through {count} times in a minute"
+            yield f"I7 {connector} throttled {times} requests"
+        for began, count in self._count_per_minute():
+            caused_by_store = any(began <= until and since <= began + MINUTE for since, until in self.store_faults)
+            if count > SMALL_LIMIT * (1 + SHARE * caused_by_store):
+                yield f"I7 {count} calls of a key were admitted in a minute"
                 return
 
-    def _minutes(self) -> Iterator[tuple[float, int]]:
-        """Minutes, and how many calls were both sent and answered within each."""
+    def _count_per_minute(self) -> Iterator[tuple[float, int]]:
+        """Yield minutes, and the number of calls that were both sent and answered within each."""
         answered = sorted(at for _, at in self.load.admitted)
         sent = sorted(at for at, _ in self.load.admitted)
         for began in sent:
@@ -100,7 +103,7 @@ class Windows:
 
 
 def count_throttled(load: Load, faults: Faults) -> Counter[str]:
-    """Count the 429 responses of each application, without those that a fault caused."""
+    """Count the 429 responses of each vendor, without injected ones."""
     counts: Counter[str] = Counter()
     for connector, emulator in load.installation.emulators.items():
         counts[connector] = sum(1 for seen in emulator.context.request_log if seen.status == 429)

@@ -1,1 +1,1 @@
-"""The files that run the gateway elsewhere."""
+"""Tests of the deployment files."""

@@ -1,6 +1,6 @@
-"""``python -m deploy``: what deploy/compose.yaml runs, as processes of this machine and for trying only.
+"""``python -m deploy``: run the services of deploy/compose.yaml as local processes, for a try-out only.
 
-PostgreSQL and Valkey are those of the tests, the balancer is nginx where there is one, and nothing is kept at the end.
+PostgreSQL and Valkey are those of the tests, the balancer is nginx if available, and nothing is stored at the end.
 """
 
 import argparse
@@ -23,11 +23,11 @@ NAMED = (
     "POSTGRES_PASSWORD",
     "VALKEY_PASSWORD",
 )
-"""What deploy/secrets.env.example asks for."""
+"""The values that deploy/secrets.env.example requires."""
 
 
 def main() -> int:
-    """Start everything, tell where it is, and wait for Ctrl-C or SIGTERM."""
+    """Start everything, print the URLs, and wait for Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m deploy", description=__doc__)
     parser.add_argument("--port", type=int, default=8080, help="where the balancer listens")
     port: int = parser.parse_args().port
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _print_urls(folder: Path, port: int, both: Sequence[Gateway], environment: dict[str, str]) -> None:
-    """Say what runs where, and keep the settings in a file for commands."""
+    """Print the URLs, and write the settings to a file for commands."""
     settings = folder / "gateway.env"
     settings.touch(mode=0o600)
     settings.write_text("".join(f"{name}={value}\n" for name, value in environment.items()), encoding="utf-8")
@@ -60,7 +60,7 @@ def _print_urls(folder: Path, port: int, both: Sequence[Gateway], environment: d
         f"gateways     {', '.join(one.address for one in both)}, logs in {folder / 'logs'}\n"
         f"console      {both[0].admin_address}/console, with GATEWAY_OPERATOR_TOKEN of {settings}\n"
         f"commands     GATEWAY_ENV_FILE={settings} {Path(sys.executable).parent}/connector-gateway workspaces list\n"
-        "Ctrl-C ends it; nothing is kept.",
+        "Ctrl-C stops it; nothing is stored.",
         flush=True,
     )
 

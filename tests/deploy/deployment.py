@@ -23,19 +23,19 @@ class Deployment:
 
     @property
     def database_id(self) -> object:
-        """A database of notes."""
+        """The identifier of a seeded database."""
         return self.sandbox.emulators["notes"].examples()["database_id"]
 
     def manage(self, number: int, method: str, path: str, **body: Any) -> Any:
-        """A management request to one of them, which succeeds."""
+        """Send a management request to a gateway, which must succeed."""
         headers = {"Authorization": f"Bearer {self.operator_token}"}
         address = self.gateways[number].admin_address
-        answer = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     def prepare(self, first: int = 0, second: int = 1) -> None:
-        """Make a workspace by one gateway, and a key and a connection by another."""
+        """Create a workspace at one gateway, and a key and a connection at another."""
         workspace_id = self.manage(first, "POST", "/v1/workspaces", name="tests")["workspace_id"]
         key = {"workspace_id": workspace_id, "scope": "read_write", "calls_per_minute": 1_000_000}
         self.key = self.manage(second, "POST", "/v1/keys", **key)["key"]
@@ -44,7 +44,7 @@ class Deployment:
         self.connection_id = self.manage(second, "POST", "/v1/connections", **connection)["connection_id"]
 
     def write(self, number: int, idempotency_key: str) -> Any:
-        """What one gateway answers to a page under a key."""
+        """Return the response of one gateway to the creation of a page under a key."""
         body = {"connection_id": self.connection_id, "database_id": self.database_id, "properties": {}}
         return httpx.post(
             f"{self.gateways[number].address}/v1/connectors/notes/pages",
@@ -54,7 +54,7 @@ class Deployment:
         ).json()
 
     def replace(self, number: int) -> int:
-        """Have a gateway end, and start it again, until it takes calls; its exit status."""
+        """Restart a gateway, and wait until it is ready. Returns the exit code of the old process."""
         gateway = self.gateways[number]
         gateway.terminate()
         status = gateway.ended()

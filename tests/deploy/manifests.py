@@ -13,7 +13,7 @@ MANIFESTS: dict[tuple[str, str], dict[str, Any]] = {
     for path in sorted(DEPLOY.glob("kubernetes/**/*.yaml"))
     for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
 }
-"""By kind and name."""
+"""Objects by kind and name."""
 
 PODS: dict[str, dict[str, Any]] = {
     name: document["spec"]["template"]["spec"]
@@ -26,4 +26,4 @@ MANIFEST_SETTINGS: dict[str, str] = {
     for line in MANIFESTS["Secret", "connector-gateway"]["stringData"]["gateway.env"].splitlines()
     if (match := SETTING.match(line))
 }
-"""The settings in the file that the secret is mounted as."""
+"""Return the settings in the mounted secret."""

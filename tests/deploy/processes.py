@@ -1,4 +1,4 @@
-"""What deploy/compose.yaml runs in containers, as processes of this machine."""
+"""The services of deploy/compose.yaml, as local processes."""
 
 import os
 import re
@@ -38,11 +38,11 @@ http {{
 {balancer}
 }}
 """
-"""What surrounds deploy/balancer.conf in the image of nginx, with its files in a folder."""
+"""The configuration around deploy/balancer.conf, as in the nginx image, with its files in a folder."""
 
 
 def environment_of(service: str, secrets: Mapping[str, str]) -> dict[str, str]:
-    """What compose puts into the environment of *service*, where its own has *secrets*."""
+    """Return the environment that compose gives to *service*, with *secrets*."""
     variables: dict[str, str] = COMPOSE["services"][service]["environment"]
     return {
         name: re.sub(r"\$\{(\w+)(?::\?|:-([^}]*))\}", lambda match: secrets.get(match[1], match[2] or ""), value)
@@ -51,7 +51,7 @@ def environment_of(service: str, secrets: Mapping[str, str]) -> dict[str, str]:
 
 
 class Gateway:
-    """One gateway, at the same port at every start; of other *sources* than these where any are given."""
+    """One gateway, which uses the same port at every start, from other *sources* if given."""
 
     def __init__(
         self, name: str, folder: Path, logs: Path, environment: Mapping[str, str], sources: Path | None = None
@@ -60,7 +60,7 @@ class Gateway:
         self.address = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._log = logs / f"{name}.log"
-        # Otherwise it would be started anew, in place of forked.
+        # Otherwise it would be executed and not forked.
         self._environment = {"PATH": os.environ["PATH"]} | python_environment(os.environ) | dict(environment)
         self.admin_port = self.port
         if "GATEWAY_ADMIN_PORT" in self._environment:
@@ -71,13 +71,13 @@ class Gateway:
         self.process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
-        """Start it with the container's command, and return once it takes calls."""
+        """Start it with the container's command, and wait until it is ready."""
         self._begin()
         with httpx.Client(timeout=30) as http:
             wait_until(lambda: self._is_ready(http))
 
     def start_in_vain(self) -> tuple[int, str]:
-        """Start it where the start fails; its exit status and output."""
+        """Start it, expect a failure, and return exit code and output."""
         self._begin()
         return self.ended(), self._log.read_text(encoding="utf-8")
 
@@ -92,18 +92,18 @@ class Gateway:
                 self.process = subprocess.Popen([*COMMAND, *words], env=environment, **where)
 
     def terminate(self) -> None:
-        """As whoever runs the container tells it."""
+        """Stop it like the container runtime."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once, if it lives."""
+        """Kill it if it is running."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def ended(self) -> int:
-        """The exit status, once it has ended."""
+        """Wait for the process to exit, and return its exit code."""
         return 0 if self.process is None else self.process.wait(60)
 
     def _is_ready(self, http: httpx.Client) -> bool:
@@ -113,7 +113,7 @@ class Gateway:
 
 
 def readiness(http: httpx.Client, address: str) -> int:
-    """The status of ``/readyz``; 0 where nobody answers."""
+    """Return the status of ``/readyz``, or 0 without a response."""
     try:
         return http.get(f"{address}/readyz").status_code
     except httpx.TransportError:
@@ -122,7 +122,7 @@ def readiness(http: httpx.Client, address: str) -> int:
 
 @contextmanager
 def gateways(folder: Path, logs: Path, secrets: Mapping[str, str], **settings: str) -> Iterator[list[Gateway]]:
-    """The two gateways, started in a folder, with these settings in place of those of the file."""
+    """Start the two gateways in a folder, with *settings* replacing those of the file."""
     processes = [Gateway(name, folder, logs, environment_of(name, secrets) | settings) for name in NAMES]
     try:
         for one in processes:
@@ -136,16 +136,16 @@ def gateways(folder: Path, logs: Path, secrets: Mapping[str, str], **settings: s
 
 
 def nginx_program() -> str | None:
-    """The path of nginx: from the path, or where ``TESTS_NGINX`` says."""
+    """Return the path of nginx, from ``TESTS_NGINX`` or the search path."""
     return os.environ.get("TESTS_NGINX") or shutil.which("nginx")
 
 
 def balancer(
     both: Sequence[Gateway], port: int, folder: Path, program: str | None
 ) -> AbstractContextManager[int | None]:
-    """Something at *port* that passes calls on to *both* as deploy/balancer.conf tells; the *program* is nginx.
+    """Run a balancer at *port* in front of *both* according to deploy/balancer.conf; *program* is nginx.
 
-    The value is the port that nginx has for operators.
+    Yields the admin port of nginx.
     """
     if program:
         return nginx([(one.port, one.admin_port) for one in both], port, folder, program)
@@ -154,7 +154,7 @@ def balancer(
 
 @contextmanager
 def nginx(backends: Sequence[tuple[int, int]], port: int, folder: Path, program: str, **replaced: str) -> Iterator[int]:
-    """nginx with deploy/balancer.conf in front of *backends*, some directives *replaced*; its port for operators."""
+    """Run nginx with deploy/balancer.conf in front of *backends*, some directives *replaced*. Yields the admin port."""
     text = (DEPLOY / "balancer.conf").read_text(encoding="utf-8")
     for name, (one, admin) in zip(NAMES, backends, strict=True):
         text = text.replace(f"server {name}:8080", f"server 127.0.0.1:{one}")
@@ -168,7 +168,7 @@ def nginx(backends: Sequence[tuple[int, int]], port: int, folder: Path, program:
         text, times = re.subn(rf"^( *{directive}) .*;", rf"\1 {value};", text, flags=re.MULTILINE)
         assert times, directive
     path = folder / "nginx.conf"
-    # As root it would give its workers to a user of the distribution's package.
+    # As root it would run its workers as a user of the distribution's package.
     user = "user root;" if os.geteuid() == 0 else ""
     path.write_text(NGINX.format(folder=folder, balancer=text, user=user), encoding="utf-8")
     process = subprocess.Popen([program, "-p", folder, "-e", folder / "error.log", "-c", path])

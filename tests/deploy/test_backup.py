@@ -1,4 +1,4 @@
-"""Backup and restore by the commands of the guide, beside a gateway that serves."""
+"""Backup and restore with the commands of the guide, while a gateway is serving."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.mail import MAIL
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.writes.restores import LostPeriod
+from connector_gateway.core.writes.backup_restore_detection import LostPeriod
 from connector_gateway.kit.operation import AnyConnector
 from harness.databases import postgres_on, sqlite_in
 from harness.gateway_server import SETTLE_SECONDS, Gateway, run_gateway
@@ -26,29 +26,29 @@ from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox import EMULATORS
 
-GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE.partition("## Backup and restore")[2], re.DOTALL)
+GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate" / "backup.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
 BACKED_UP: Mapping[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS, "mail": MAIL, "chat": CHAT}
 MAKES = re.compile(r"/(pages|cards|comments|chat.postMessage|drafts|drafts/send)$")
 SECRET = "a secret that only tests know"
 
 
 def run(block: str, **variables: str) -> None:
-    """Run one of the guide's blocks in a shell that ends at the first failure, with the server's own programs."""
-    # What the gateway's driver is called is nothing to these programs.
+    """Run a block of the guide in a shell that stops at the first failure, with the programs of the server."""
+    # These programs do not know the name of the gateway's driver.
     variables = {name: value.replace("+psycopg", "") for name, value in variables.items()}
     path = os.pathsep.join([str(programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(["sh", "-ec", block], env=os.environ | variables | {"PATH": path}, check=True, timeout=60)
 
 
 def declare(url: str, backup_at: str) -> None:
-    """Tell the gateway of the restore, as the guide says."""
+    """Declare the restore to the gateway, as in the guide."""
     secret = {"GATEWAY_SECRET_KEYS": SECRET, "GATEWAY_DATABASE_URL": url}
     run(BLOCKS[4], BACKUP_AT=backup_at, **secret)
 
 
 def write(gateway: Gateway, text: str) -> list[object]:
-    """Make a page, a card with a comment, a message and a mail under a key that their texts tell."""
+    """Create a page, a card with a comment, a message and a mail under a key that is in their texts."""
     database_id = gateway.get("/notes/databases", limit=1).data[0]["database_id"]
     list_id = gateway.examples("boards")["list_ids"][0]
     key = {"Idempotency-Key": text}
@@ -62,7 +62,7 @@ def write(gateway: Gateway, text: str) -> list[object]:
 
 
 def count_created(gateway: Gateway) -> Counter[str]:
-    """The number of requests that created something, by connector."""
+    """Return the number of requests that created something, by connector."""
     return Counter(
         connector
         for connector in BACKED_UP
@@ -83,7 +83,7 @@ def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, req
         "DATABASE_URL": url,
         "NEW_URL": new_url,
     }
-    save, restore = BLOCKS[2:4] if server else BLOCKS[0:2]
+    save, restore = BLOCKS[1:4:2] if server else BLOCKS[0:3:2]
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             first = write(before, "before")
@@ -99,21 +99,21 @@ def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, req
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
             restored_runs = caller.request("GET", "/v1/runs", params={"limit": 200}).data
-            sent_again = count_created(caller)
+            resent = count_created(caller)
 
     assert [first, lost, lost] == repeated
     assert {run["run_id"] for run in history} & {run["run_id"] for run in restored_runs}
-    assert sent == sent_again
+    assert sent == resent
 
 
-def test_a_restore_in_place_is_detected_without_a_declaration(tmp_path: Path) -> None:
+def test_an_in_place_restore_is_detected_without_a_declaration(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as before:
             run(BLOCKS[0], **variables)
             lost = write(before, "after")
-        run(BLOCKS[1], **variables)
+        run(BLOCKS[2], **variables)
         with run_gateway(sandbox, tmp_path, connectors=BACKED_UP, database_url=url) as again:
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = write(again.for_caller_of(before), "after")

@@ -1,4 +1,4 @@
-"""The deployment files, and the gateways of the compose file started as processes."""
+"""The deployment files: their contents, and the gateways of the compose file as processes."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def deployment(
         own = {
             "GATEWAY_DATABASE_URL": common_postgres.replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
-            # So that calls wait for their turn, and the machine is not what is tried.
+            # Calls can wait for a reservation, so that the speed of the machine has no effect.
             "GATEWAY_NOTES_BUDGET": "10/1",
         }
         with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
@@ -81,7 +81,7 @@ def test_a_rolling_restart_behind_a_balancer_fails_no_call(kind: str, deployment
 
 
 def program_of(kind: str) -> str | None:
-    """The program of nginx; none for the balancer that the tests bring."""
+    """Return the program of nginx, or None for the balancer of the tests."""
     if kind != "nginx":
         return None
     program = nginx_program()

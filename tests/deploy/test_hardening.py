@@ -1,4 +1,4 @@
-"""What the files in deploy take from a gateway, its stores and its proxy: rights, networks, and unknown contents."""
+"""Hardening in the deployment files: privileges, networks, and pinned contents."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ from harness.requirement import requirement
 ROOT = DEPLOY.parent
 SERVICES: Mapping[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("gateway-1", "gateway-2", "balancer")
-"""The services that never write to their own files."""
+"""The services that never write to their file systems."""
 
 LOCKS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "requirements").glob("*.txt")}
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
@@ -159,14 +159,14 @@ def test_systemd_rates_the_service_as_hardened() -> None:
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
 
-    # Of ten; the threshold is in tenths.
+    # The exposure is out of ten; the threshold is in tenths.
     assert 0 == result.returncode, result.stdout[-400:]
     assert "\nLimitCORE=0\n" in UNIT
 
 
 @SYSTEMD
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    # Program and user need not be on the machine that tests.
+    # Program and user need not exist on the testing machine.
     unit = re.sub(r"^ExecStart=\S+", f"ExecStart={sys.executable}", UNIT, flags=re.MULTILINE)
     path = tmp_path / "connector-gateway.service"
     path.write_text(re.sub(r"^(User|Group)=.*", r"\1=daemon", unit, flags=re.MULTILINE), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The metrics, the guide that explains them, the dashboard and the alerts name the same."""
+"""The metrics, the guide about them, the dashboard and the alerts have the same names."""
 
 import json
 import re
@@ -16,21 +16,23 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 ROOT = Path(__file__).parent.parent.parent
-GUIDE = (ROOT / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
+GUIDE = "".join(
+    (ROOT / "docs" / "guide" / "operate" / page).read_text("utf-8") for page in ("metrics.md", "monitor.md")
+)
 ALERTS: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))
 RULES: list[dict[str, Any]] = ALERTS["groups"][0]["rules"]
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy" / "dashboard.json").read_text(encoding="utf-8"))
 NAME = re.compile(r"\b(?:gateway|process)_[a-z_]+")
 OF_WORKERS = {"gateway_worker_up": {"worker"}}
-"""What is told only by workers of a supervisor; tests/cli has them."""
+"""Metrics that only workers of a supervisor have; tests/cli covers them."""
 
 KINDS = {"counter": "_total", "histogram": "", "gauge": ""}
-"""What the name of a metric ends with where it is used."""
+"""Suffixes of metric names in queries."""
 
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """Every metric of a gateway at work, as it is named where it is used, with the labels of its samples."""
+    """Return every metric of a gateway under load by its name in queries, with the labels of its samples."""
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path_factory.mktemp("monitored"), connectors={"notes": NOTES}) as gateway,
@@ -44,12 +46,12 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 def used(queries: Iterable[str]) -> set[str]:
-    """The metrics in *queries*; parts of a histogram count as the whole."""
+    """Return the metrics in *queries*, with histograms reduced to their base names."""
     return {re.sub(r"_(bucket|sum|count)$", "", name) for query in queries for name in NAME.findall(query)}
 
 
 def exposed_labels() -> dict[str, set[str]]:
-    """The metrics in the guide's table, with their labels."""
+    """Return the metrics in the guide's table, with their labels."""
     rows = [line.split("|")[1:3] for line in GUIDE.splitlines() if re.match(r"\| `(gateway|process)_", line)]
     return {name: set(re.findall(r"\w+", labels)) for names, labels in rows for name in NAME.findall(names)}
 

@@ -1,4 +1,4 @@
-"""nginx with deploy/balancer.conf: what it limits, what it logs, and what it lets nobody reach."""
+"""nginx with deploy/balancer.conf: limits, logs, and blocked routes."""
 
 import json
 import socket
@@ -35,7 +35,7 @@ LOGGED = {
     f"/v1/runs?{MARK}": "/v1/runs",
     f"/{MARK}": "other",
 }
-"""Addresses with a secret, and how they are logged."""
+"""URLs with a secret, and their logged form."""
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def backends(gateway: Installation) -> list[tuple[int, int]]:
 
 
 def logged(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The lines of the access log, once there are *count*; nginx was asked whether it is ready, too."""
+    """Wait for *count* lines of the access log, and return them. The readiness check is among them."""
     lines: list[dict[str, Any]] = []
 
     def enough() -> bool:
@@ -71,7 +71,7 @@ def logged(folder: Path, count: int) -> list[dict[str, Any]]:
 
 
 def get_status(port: int, path: str) -> int:
-    """The status of a request whose *path* is sent as it stands."""
+    """Return the status of a request whose *path* is sent unchanged."""
     with socket.create_connection(("127.0.0.1", port), 30) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         return int(client.makefile("rb").readline().split()[1])
@@ -107,8 +107,8 @@ def test_rate_limited_clients_get_an_error_of_the_gateway(program: str, gateway:
     port = free_port()
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=4 nodelay"}
     with nginx(backends(gateway), port, tmp_path, program, **slow):
-        answers = [httpx.get(f"http://127.0.0.1:{port}/healthz") for _ in range(6)]
-    rejection = answers[-1]
+        responses = [httpx.get(f"http://127.0.0.1:{port}/healthz") for _ in range(6)]
+    rejection = responses[-1]
 
     assert (429, "rate_limited", "1") == (
         rejection.status_code,
@@ -167,7 +167,7 @@ def test_operators_have_a_separate_listener(program: str, gateway: Installation,
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with the headers that it was sent."""
+    """Responds with the headers of the request."""
 
     def do_GET(self) -> None:
         body = json.dumps(self.headers.items()).encode()

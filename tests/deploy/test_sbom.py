@@ -1,4 +1,4 @@
-"""The list of what is installed in production, as ``make sbom`` writes it."""
+"""The list of packages installed in production, as ``make sbom`` writes it."""
 
 import json
 import re
@@ -17,7 +17,7 @@ ROOT = DEPLOY.parent
 @requirement("deployment-14")
 def test_the_sbom_is_valid_and_has_each_locked_package_with_its_hashes(tmp_path: Path) -> None:
     path = tmp_path / "made" / "sbom.json"
-    # As if what the tests need were there, which it is.
+    # The requirements of the tests count as installed.
     subprocess.run(["make", "-o", ".venv/test", "sbom", f"SBOM={path}"], cwd=ROOT, check=True, timeout=120)
     text = path.read_text(encoding="utf-8")
     listed = json.loads(text)

@@ -1,6 +1,6 @@
-"""Two releases on one database while an upgrade is under way.
+"""Two releases on one database during an upgrade.
 
-The release before is a checkout that ``TESTS_BEFORE`` names, as it was before the migrations were last changed.
+The previous release is a checkout at ``TESTS_BEFORE``, from before the last change of the migrations.
 """
 
 import os
@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, func, make_url, select, text
 
-from connector_gateway.storage import schema, tables
+from connector_gateway.storage import migration_runner, tables
 from deploy.deployment import Deployment
 from deploy.processes import Gateway
 from harness.gateway_server import FAST, OPERATOR, settings_for
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.skipif(not BEFORE, reason="TESTS_BEFORE names no checko
 
 @pytest.fixture
 def address(postgres_server: str) -> Iterator[str]:
-    """The address of an empty database."""
+    """The URL of an empty database."""
     with temporary_database(postgres_server) as url:
         yield url
 
 
 @pytest.fixture
 def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterator[Deployment]:
-    """One gateway of each release; that of the release before has made the schema, and the other is not started."""
+    """One gateway of each release. The previous one has created the schema, and the other is not started."""
     with run_emulators(notes=NotesEmulator) as sandbox, ExitStack() as stack:
         sandbox.emulators["notes"].context.knobs["limits"] = False
         environment = {
@@ -83,7 +83,7 @@ def test_old_and_new_release_run_together_without_lost_or_repeated_writes(deploy
     engine.dispose()
 
     assert {200} == {*by_old, *by_new}
-    assert schema.newest_version() == version
+    assert migration_runner.newest_version() == version
     assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
     assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in requests)
     assert len(by_old) + len(by_new) + 4 == stored_runs
@@ -109,7 +109,7 @@ def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment
     assert 1 == len(created)
 
 
-@pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
+@pytest.mark.skipif(NEWEST_BEFORE == migration_runner.newest_version(), reason="the release before has the same schema")
 def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()
@@ -118,4 +118,7 @@ def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Depl
     status, output = old.start_in_vain()
 
     assert (0, 3) == (ended, status)
-    assert f"The database was brought to schema {schema.newest_version()} by a newer version of this service" in output
+    assert (
+        f"The database was brought to schema {migration_runner.newest_version()} by a newer version of this service"
+        in output
+    )

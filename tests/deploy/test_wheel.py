@@ -1,4 +1,4 @@
-"""The wheel of production: the gateway without sandbox and client, in an environment of its own."""
+"""The production wheel: the gateway without sandbox and client, in a separate environment."""
 
 import os
 import subprocess
@@ -25,13 +25,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of an environment that has the wheel, and borrows what that depends on."""
+    """The command of an environment with the wheel, which borrows its dependencies."""
     environment = tmp_path_factory.mktemp("production")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=60)
     python = environment / "bin" / "python"
     install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True, timeout=60)
-    # By a folder in the path, in which no .pth file counts: the one of the sources would bring the sandbox back.
+    # A folder in the path ignores .pth files, which would make the sandbox importable.
     packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     return environment / "bin" / "connector-gateway"

@@ -1,4 +1,4 @@
-"""What the pages of the documentation show as code, and whether answers are as they show."""
+"""Code blocks of the documentation, and comparison of documented with actual output."""
 
 import json
 import re
@@ -18,6 +18,10 @@ BLOCK = re.compile(
 )
 
 
+CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+"""Code in the text of a page, in blocks and in lines."""
+
+
 @dataclass(frozen=True)
 class Block:
     """One block of code on a page."""
@@ -25,17 +29,22 @@ class Block:
     language: str
     text: str
     not_run: str | None
-    """Why nothing runs it, as the page's source says; None where something does."""
+    """The reason in the page's source why it is not run. None if it is run."""
 
 
 def blocks_of(page: str) -> list[Block]:
-    """The blocks of *page*, a path in the project, in their order."""
+    """Return the blocks of *page*, a path in the project, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [Block(match["language"], match["text"], match["reason"]) for match in BLOCK.finditer(text)]
 
 
+def prose_of(page: str) -> str:
+    """Return the text of *page* without code."""
+    return CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+
+
 def matches(expected: Any, answer: Any) -> bool:
-    """Whether *answer* has all that *expected* has; ``…`` stands for any text, and ends a list that goes on."""
+    """Return True if *answer* contains all of *expected*. ``…`` matches any text, and ends an open list."""
     if isinstance(expected, dict):
         return isinstance(answer, dict) and all(
             name in answer and matches(value, answer[name]) for name, value in expected.items()
@@ -53,18 +62,18 @@ def matches(expected: Any, answer: Any) -> bool:
 
 
 def has_lines(expected: str, printed: str) -> bool:
-    """Whether *printed* has the lines of *expected* in their order, each as a part of a line of its own."""
+    """Return True if *printed* contains the lines of *expected* in order, each within a separate line."""
     printed_lines = iter(printed.splitlines())
     return all(any(re.search(anything(line), one) for one in printed_lines) for line in expected.splitlines())
 
 
 def anything(expected: str) -> str:
-    """A pattern of *expected*, in which ``…`` stands for any text."""
+    """Return a pattern for *expected*, in which ``…`` matches any text."""
     return ".*".join(map(re.escape, expected.split("…")))
 
 
 def decoded(text: str) -> Iterator[Any]:
-    """The JSON values that stand one behind the other in *text*."""
+    """Return the consecutive JSON values in *text*."""
     decoder, rest = json.JSONDecoder(), text.strip()
     while rest:
         value, end = decoder.raw_decode(rest)

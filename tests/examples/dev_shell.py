@@ -1,4 +1,4 @@
-"""A shell in the folder of a running ``dev``, as a newcomer has it."""
+"""A shell in the folder of a running ``dev``, as a new user has it."""
 
 import json
 import os
@@ -17,31 +17,31 @@ from examples.code_blocks import decoded
 from harness.wait import wait_until
 
 PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
-"""All that a shell knows which has nothing to do with an installation."""
+"""Environment variables that are unrelated to an installation."""
 
-UNHURRIED = {"GATEWAY_NOTES_BUDGET": "1000/1"}
-"""At the pace of the application, reading some 160 databases once takes a minute and a half."""
+FAST_BUDGET = {"GATEWAY_NOTES_BUDGET": "1000/1"}
+"""At the default pace, reading some 160 databases once takes a minute and a half."""
 
 LONGEST_SECONDS = 300
-"""For what is typed at once: far longer than it takes, but on a machine that is busy with something else."""
+"""The timeout of a block: much longer than needed, except on a busy machine."""
 
 EXPORTS = 'eval "$(.venv/bin/connector-gateway env)"\n'
-"""What is typed first in a second shell."""
+"""The first line in a second shell."""
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A shell in the folder of a running ``dev``, in which the exports were typed."""
+    """A shell in the folder of a running ``dev``, with the exports applied."""
 
     folder: Path
     variables: Mapping[str, str]
 
     def type(self, lines: str) -> str:
-        """What is printed when *lines* are typed, each of which must succeed."""
+        """Type *lines*, each of which must succeed, and return their output."""
         return self.run(["bash", "-euo", "pipefail", "-c", lines])
 
     def run(self, command: list[str]) -> str:
-        """What a program prints, which must succeed."""
+        """Run a program, which must succeed, and return its output."""
         done = subprocess.run(
             command,
             cwd=self.folder,
@@ -55,18 +55,18 @@ class Shell:
         return done.stdout
 
     def answers(self, lines: str) -> list[Mapping[str, Any]]:
-        """The JSON texts that are printed when *lines* are typed."""
+        """Type *lines*, and return the printed JSON values."""
         return list(decoded(self.type(lines)))
 
     @property
     def described(self) -> Mapping[str, Any]:
-        """The installation that ``dev`` has created."""
+        """Return the description of the installation that ``dev`` created."""
         description: Mapping[str, Any] = json.loads((self.folder / ".data" / "dev.json").read_text(encoding="utf-8"))
         return description
 
 
 def exported(folder: Path) -> Shell:
-    """A shell in *folder*, after the exports; a command takes a second of the processor, so they are typed once."""
+    """Run a shell in *folder* with the exports, which are read once because a command takes a second of CPU."""
     before = Shell(folder, os.environ)
     variables = before.type(f"{EXPORTS}env -0").split("\0")
     return Shell(folder, dict(one.split("=", 1) for one in variables if one))
@@ -78,7 +78,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     (folder / ".venv").symlink_to(sys.prefix)
     port = secrets.choice(range(10_000, 30_000, 10))
     command = [".venv/bin/connector-gateway", "dev", "--port", str(port), "--sandbox-port", str(port + 1), "--quiet"]
-    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **UNHURRIED})
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **FAST_BUDGET})
     described = folder / ".data" / "dev.json"
     try:
         wait_until(lambda: described.exists() or process.poll() is not None)
@@ -91,12 +91,12 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
 
 
 def first_line(lines: Iterable[str], word: str) -> str:
-    """What is told until a line begins with *word*."""
+    """Return the output up to a line that begins with *word*."""
     return next((line for line in lines if line.startswith(word)), "")
 
 
 def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
-    """The JSON that is printed when *line* is typed in *folder*."""
+    """Type *line* in *folder*, and return the printed JSON."""
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", line],
         cwd=folder,
@@ -107,5 +107,5 @@ def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
         check=False,
     )
     assert 0 == done.returncode, done.stderr
-    answer: Mapping[str, Any] = json.loads(done.stdout)
-    return answer
+    response: Mapping[str, Any] = json.loads(done.stdout)
+    return response

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from examples.code_blocks import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
-SANDBOX = ("sandbox/tests/guides/test_pages.py", {"python": 1, "js": 1})
+SANDBOX = ("sandbox/tests/guides/test_guide_pages.py", {"python": 1, "js": 1})
 CONNECTING = "tests/examples/test_connect_guides.py"
 
 RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
@@ -25,8 +25,8 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/deliveries.md": ("tests/examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
     f"{GUIDE}/generated-clients.md": ("gateway/tests/clients/test_generated.py", {"python": 1, "typescript": 1}),
-    f"{GUIDE}/operate.md": ("tests/deploy/test_backup.py", {"sh": 5}),
-    "sandbox/README.md": ("sandbox/tests/guides/test_pages.py", {"sh": 2, "python": 1}),
+    f"{GUIDE}/operate/backup.md": ("tests/deploy/test_backup.py", {"sh": 5}),
+    "sandbox/README.md": ("sandbox/tests/guides/test_guide_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,
     f"{GUIDE}/sandbox/crm.md": SANDBOX,
@@ -34,13 +34,13 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/sandbox/notes.md": SANDBOX,
     f"{GUIDE}/sandbox/tables.md": SANDBOX,
 }
-"""Pages with a test of their own: which, and how many blocks of each language it runs."""
+"""Pages with a separate test, and the number of blocks of each language that it runs."""
 
 PAGES = [path for path in WRITTEN if "/decisions/" not in path]
 
 
 def visible_blocks(page: str) -> list[Block]:
-    """The blocks of a page that something has to run: those in a language, and not marked as not run."""
+    """Return the blocks of a page that have to be run: those in a language that are not excluded."""
     return [block for block in blocks_of(page) if block.language and block.not_run is None]
 
 
@@ -50,4 +50,4 @@ def counted(page: str) -> Mapping[str, int]:
 
 
 FOLLOWED = [page for page in PAGES if page not in RUN_BY and visible_blocks(page)]
-"""All others that show code; they are typed from the first block to the last."""
+"""All other pages with code, which are typed from the first block to the last."""

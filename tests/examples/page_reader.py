@@ -1,4 +1,4 @@
-"""A reader who types every block of a page, and compares what it shows with what comes."""
+"""A reader that types every block of a page, and compares the actual with the documented output."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from examples.page_coverage import visible_blocks
 from harness.wait import wait_until
 
 BEGUN = {"make run\n", EXPORTS}
-"""What was typed before any page is followed."""
+"""Lines that are typed before any page."""
 
 
 class Reader:
@@ -22,7 +22,7 @@ class Reader:
         self._run_id = "run_…"
 
     def follow(self, page: str) -> list[str]:
-        """What was not as *page* shows it."""
+        """Deviations from *page*."""
         return [block.text for block in visible_blocks(page) if not getattr(self, f"_{block.language}")(block)]
 
     def _sh(self, block: Block) -> bool:
@@ -34,7 +34,7 @@ class Reader:
     def _json(self, block: Block) -> bool:
         expected = json.loads(block.text)
         if "/events?" in self._typed:
-            # They come from other processes; each look is a process as well.
+            # They come from other processes; each poll starts a process as well.
             wait_until(lambda: matches(expected, self._once_more()), LONGEST_SECONDS, pause=0.25)
         return matches(expected, self._answer())
 
@@ -46,17 +46,17 @@ class Reader:
         self._run_id = (re.findall(r'"run_id": *"(run_\w+)"', printed) or [self._run_id])[-1]
 
     def _answer(self) -> Any:
-        """The last JSON value that was printed; nothing if there was none."""
+        """Return the last printed JSON value, or None."""
         values = list(decoded(self._printed)) if self._printed.lstrip()[:1] in {"{", "["} else [None]
         return values[-1]
 
     def _once_more(self) -> Any:
-        """The answer to the last command, before which there is an empty line, typed again."""
+        """Repeat the last command with an empty line before it, and return the response."""
         self._take(self._shell.type(self._typed.rpartition("\n\n")[2]))
         return self._answer()
 
     def _here(self, text: str) -> str:
-        """*text* for this installation, and with what was answered last."""
+        """Return *text* with the values of this installation and of the last response."""
         installation = self._shell.described
         first = int(installation["sandbox_url"].rpartition(":")[2])
         replacements = {f"127.0.0.1:{8081 + number}": f"127.0.0.1:{first + number}" for number in range(8)} | {
@@ -65,6 +65,6 @@ class Reader:
             "ws_…": installation["workspace_id"],
             "conn_…": installation["connections"]["chat"],
         }
-        for there, here in replacements.items():
-            text = text.replace(there, here)
+        for placeholder, value in replacements.items():
+            text = text.replace(placeholder, value)
         return text

@@ -1,4 +1,4 @@
-"""The guide for agents is followed to the letter, against a running gateway."""
+"""The guide for agents, followed literally against a running gateway."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ PATHS = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def blocks(language: str) -> list[str]:
-    """What the guide shows in *language*."""
+    """Return the blocks of the guide in *language*."""
     return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
 
 
@@ -49,12 +49,12 @@ def gateway(folder: Path) -> Iterator[Gateway]:
 
 
 def here(text: str, gateway: Gateway) -> str:
-    """*text* with the address and the key of this installation."""
+    """Return *text* with the URL and the key of this installation."""
     return text.replace("http://127.0.0.1:8080", gateway.base_url).replace("<API key>", gateway.key)
 
 
 def configured(number: int, gateway: Gateway) -> dict[str, Any]:
-    """The server that a block of configuration names."""
+    """Return the server in a block of configuration."""
     servers: dict[str, dict[str, Any]] = json.loads(here(blocks("json")[number], gateway))["mcpServers"]
     return servers["connector-gateway"]
 

@@ -1,4 +1,4 @@
-"""Every block of code in the documentation is run by a test, or says why not."""
+"""Every code block in the documentation is run by a test, or has a reason why not."""
 
 import re
 
@@ -8,7 +8,7 @@ from examples.code_blocks import ROOT, blocks_of
 from examples.page_coverage import PAGES, RUN_BY, counted
 
 LANGUAGES = {"", "sh", "python", "json", "text", "js", "typescript"}
-"""The first is of drawings."""
+"""The first language is for drawings."""
 
 MARKED = {page: [block.not_run for block in blocks_of(page) if block.not_run is not None] for page in PAGES}
 

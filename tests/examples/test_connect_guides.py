@@ -1,4 +1,4 @@
-"""The guides of connecting accounts: one shape for all, true tables, and command lines that are typed here."""
+"""The guides of connecting accounts: a common structure, correct tables, and command lines that work."""
 
 import json
 import re
@@ -23,24 +23,24 @@ __all__ = ["shell"]
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = ROOT / "docs" / "guide" / "connect"
 HEADINGS = [
-    "Register the application",
+    "Register the app",
     "Scopes",
-    "Addresses and settings",
+    "URLs and settings",
     "What the user sees",
     "Pasted tokens",
-    "What goes wrong",
-    "Deliveries",
+    "Troubleshooting",
+    "Webhooks from the vendor",
     "Not verified",
 ]
 GUIDED = sorted(CONNECTORS)
 PAGES = [*sorted(GUIDES.glob("*.md")), GUIDES.parent / "events.md"]
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
-ACCOUNTS = {"README": "notes", "events": "chat"} | {room: room for room in GUIDED}
-"""Whose account the command lines of a guide are tried with."""
+ACCOUNTS = {"README": "notes", "events": "chat"} | {connector: connector for connector in GUIDED}
+"""The account with which the command lines of a guide are run."""
 
 
 def lines_of(name: str) -> list[str]:
-    """The command lines of a guide."""
+    """Return the command lines of a guide."""
     typed = "".join(re.findall(r"```sh\n(.*?)```", TEXTS[name], re.DOTALL))
     return [line for line in typed.splitlines() if "connector-gateway " in line]
 
@@ -53,7 +53,7 @@ def test_every_guide_has_the_same_headings(connector: str) -> None:
     assert HEADINGS == re.findall(r"^## (.*)$", TEXTS[connector], re.MULTILINE)
 
 
-def test_the_index_leads_to_every_guide() -> None:
+def test_the_index_links_to_every_guide() -> None:
     links = re.findall(r"\]\((\w[\w-]*)\.md\)", TEXTS["README"])
 
     assert {*GUIDED, "first-call"} == set(links)
@@ -62,7 +62,7 @@ def test_the_index_leads_to_every_guide() -> None:
 @pytest.mark.parametrize("connector", GUIDED)
 def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
     codes = {error.code for error in all_errors()} | {"withdrawn", "refresh_interrupted"}
-    rows = TEXTS[connector].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
+    rows = TEXTS[connector].partition("## Troubleshooting\n")[2].partition("\n## ")[0].splitlines()[3:]
     named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
 
     assert {"redirect_uri_mismatch"} | codes >= named
@@ -71,12 +71,12 @@ def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
 
 @pytest.fixture(scope="module")
 def installation_file(shell: Shell) -> Mapping[str, Any]:
-    """The installation that ``dev`` has created."""
+    """The file of the installation that ``dev`` created."""
     return shell.described
 
 
 def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
-    """What a command line answers in the installation of *shell*, with *credentials* where it reads what is echoed."""
+    """Run a command line in the installation of *shell*, and return its output. *credentials* replace echoed input."""
     echoed, _, command = line.rpartition(" | ")
     words = [*shlex.split(command)[1:], "--data", str(shell.folder / ".data"), "--json"]
     ended = CliRunner().invoke(main, words, input=json.dumps(credentials) if echoed else None)
@@ -86,7 +86,7 @@ def typed(shell: Shell, line: str, credentials: Mapping[str, str]) -> Any:
 
 @pytest.fixture(scope="module")
 def returning(shell: Shell, installation_file: Mapping[str, Any]) -> None:
-    """The return address of the guide, without which the line that uses it is rejected."""
+    """Allow the return URL of the guide, which is rejected otherwise."""
     url = "https://app.example.com/connected"
     typed(shell, f"connector-gateway workspaces change {installation_file['workspace_id']} --return-url {url}", {})
 
@@ -101,9 +101,9 @@ def test_every_command_line_of_a_guide_prints_the_documented_output(
     filled = line.replace("ws_…", installation_file["workspace_id"]).replace(
         "conn_…", installation_file["connections"][connector]
     )
-    answer = typed(shell, filled, credentials)
+    response = typed(shell, filled, credentials)
 
-    assert output_of(filled) <= set(answer if isinstance(answer, dict) else answer[0])
+    assert output_of(filled) <= set(response if isinstance(response, dict) else response[0])
 
 
 OUTPUTS = {
@@ -116,11 +116,11 @@ OUTPUTS = {
     " show ": {"status", "reason"},
     " change ": {"return_urls"},
 }
-"""What the answer to a command tells, by its word."""
+"""The output of a command, by its word."""
 
 
 def test_the_guide_opens_a_window_for_the_verification_token(tmp_path: Path) -> None:
-    """The sandbox of ``dev`` has handed its token over from the start, so that no window can be opened there."""
+    """The sandbox of ``dev`` has sent its token at startup, so that no window can be opened there."""
     environment = {
         "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": secrets.token_urlsafe(32),
@@ -133,11 +133,11 @@ def test_the_guide_opens_a_window_for_the_verification_token(tmp_path: Path) -> 
 
 
 def output_of(line: str) -> set[str]:
-    """What the answer to *line* has to tell."""
+    """Return the documented output of *line*."""
     return next(output for word, output in OUTPUTS.items() if word in line)
 
 
-# From zero to the first call
+# The first call
 
 
 STEPS = re.findall(r"```sh\n(.*?)```", TEXTS["first-call"], re.DOTALL)
@@ -146,7 +146,7 @@ PORT = secrets.choice(range(30_000, 32_000, 2))
 
 @pytest.fixture
 def installation(installation_file: Mapping[str, Any], tmp_path: Path) -> Iterator[Path]:
-    """The folder of a running installation that was made as the guide says, with the sandbox in Notion's place."""
+    """The folder of a running installation, created as in the guide, with the sandbox instead of Notion."""
     (tmp_path / "checkout").mkdir()
     (tmp_path / "checkout" / ".venv").symlink_to(sys.prefix)
     lines = STEPS[0].replace("connector-gateway serve", f"exec connector-gateway serve --port {PORT}")

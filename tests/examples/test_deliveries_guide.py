@@ -1,4 +1,4 @@
-"""The guide for deliveries is followed to the letter, with messages that people write; so is a feed with the client."""
+"""The guide for deliveries, followed literally with messages of people; and the documented loop over a feed."""
 
 import json
 import os
@@ -20,7 +20,13 @@ from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
-from gateway.tests.connectors.chat.event_feed import change, connect, prove, run_watching_gateway, say
+from gateway.tests.connectors.chat.event_feed import (
+    change_settings,
+    confirm_app,
+    connect,
+    post_message,
+    run_watching_gateway,
+)
 from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
@@ -41,7 +47,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @dataclass
 class Product:
-    """The program of the guide, on a port of its own."""
+    """The program of the guide, on a free port."""
 
     server: ThreadingHTTPServer
     printed: Queue[tuple[Any, ...]] = field(default_factory=Queue)
@@ -52,7 +58,7 @@ class Product:
         return f"http://127.0.0.1:{self.server.server_address[1]}/events"
 
     def receive(self, secret: str) -> None:
-        """Receive as the guide says, all but its last line, which would listen on another port."""
+        """Run the guide's receiver without its last line, which would listen on another port."""
         (text,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
         names: dict[str, Any] = {"print": lambda *words: self.printed.put(words)}
         os.environ["WEBHOOK_SECRET"] = secret
@@ -62,13 +68,13 @@ class Product:
         self.server.RequestHandlerClass = names["Receiver"]
 
     def verify(self, headers: dict[str, str], body: bytes, secret: str) -> Any:
-        """The delivery, of which the whole body is kept."""
+        """The delivery with its complete body."""
         delivery = webhooks.verify(headers, body, secret)
         self.bodies.append(json.loads(body))
         return delivery
 
     def next(self) -> tuple[str, str]:
-        """Type and text of the next event."""
+        """Return type and text of the next event."""
         kind, data = self.printed.get(timeout=30)
         return kind, data["text"]
 
@@ -87,7 +93,7 @@ def product() -> Iterator[Product]:
 
 
 def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
-    """The response to *lines* of the guide."""
+    """Type *lines* of the guide, and return the response."""
     settings = {"GATEWAY_URL": gateway.base_url, "GATEWAY_OPERATOR_TOKEN": OPERATOR, "PATH": os.environ["PATH"]}
     done = subprocess.run(
         ["bash", "-euc", lines], env=settings | variables, capture_output=True, text=True, check=True, timeout=60
@@ -96,7 +102,7 @@ def typed(gateway: Gateway, lines: str, **variables: str) -> Any:
 
 
 def schema_violations(gateway: Gateway, bodies: list[Any]) -> list[str]:
-    """What does not fit into what the document tells of deliveries."""
+    """Return violations of the documented schema of deliveries."""
     document = gateway.request("GET", "/openapi.json").body
     event_schema = document["webhooks"]["chat_event"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     checked = Draft202012Validator(event_schema | {"components": document["components"]})
@@ -106,19 +112,19 @@ def schema_violations(gateway: Gateway, bodies: list[Any]) -> list[str]:
 @requirement("deliveries-1", "deliveries-3", "deliveries-4", "deliveries-7", "deliveries-11")
 def test_the_documented_receiver_accepts_deliveries_and_replays(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
-    prove(gateway, connection)
-    change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
+    confirm_app(gateway, connection)
+    change_settings(gateway, connection, channels=[GENERAL], keywords=["deploy"])
     with product() as receiver:
         lines = CREATE.replace(ENDPOINT, receiver.url)
         webhook = typed(gateway, lines, WORKSPACE_ID=gateway.workspace_id)
         receiver.receive(webhook["secret"])
         names = {"WEBHOOK_ID": webhook["webhook_id"], "CONNECTION_ID": connection}
-        say(gateway, GENERAL, "deploy it")
+        post_message(gateway, GENERAL, "deploy it")
         first = receiver.next()
         again = typed(gateway, REPLAY, **names)
         second = receiver.next()
         rotated = typed(gateway, ROTATE, **names)
-        say(gateway, GENERAL, "deploy more")
+        post_message(gateway, GENERAL, "deploy more")
         third = receiver.next()
         active = typed(gateway, ENABLE, **names)
         gateway.operator("DELETE", f"/v1/webhooks/{webhook['webhook_id']}")
@@ -135,12 +141,12 @@ def test_the_documented_receiver_accepts_deliveries_and_replays(gateway: Gateway
 
 def test_the_documented_loop_reads_new_events(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[RANDOM])
-    say(gateway, RANDOM, "one")
+    post_message(gateway, RANDOM, "one")
     with Client(gateway.base_url, gateway.key) as client:
         feed = iter(client.chat.follow_events(connection_id=connection, poll_seconds=0.05))
         first = [event["text"] for event in islice(feed, 1)]
-        say(gateway, RANDOM, "two")
-        say(gateway, RANDOM, "three")
+        post_message(gateway, RANDOM, "two")
+        post_message(gateway, RANDOM, "three")
         further = [event["text"] for event in islice(feed, 2)]
 
     assert (["one"], ["two", "three"]) == (first, further)

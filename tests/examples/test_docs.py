@@ -1,4 +1,4 @@
-"""The documentation is correct."""
+"""The documentation matches the settings, connectors and commands."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def test_the_guide_names_every_setting_and_no_other() -> None:
 
 
 class Defaults(SettingsReader):
-    """Notes the default of everything that is read."""
+    """Records the default of every setting."""
 
     @override
     def text(self, name: str, default: str) -> str:
@@ -70,7 +70,7 @@ def test_every_connector_has_a_completed_checklist(connector: str) -> None:
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
 def test_every_command_line_of_the_guide_parses(line: str) -> None:
-    """Nobody is there to answer, so that a command which was understood ends with 1, and another one with 2."""
+    """No service is running, so that a valid command exits with 1, and an invalid one with 2."""
     no_one = {
         "GATEWAY_URL": "http://127.0.0.1:1",
         "GATEWAY_API_KEY": "cgw_none",
@@ -120,7 +120,7 @@ def test_the_documented_completion_exists_for_every_shell(shell: str) -> None:
         ("connector-gateway runs list --status par", "partial"),
     ],
 )
-def test_words_are_completed(words: str, completed: str) -> None:
+def test_commands_and_options_are_completed(words: str, completed: str) -> None:
     variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
 
     ended = CliRunner().invoke(

@@ -1,4 +1,4 @@
-"""Every line that a newcomer types from the README and other pages is typed here, in a real shell."""
+"""Every command line of the README and other pages works in a real shell."""
 
 import re
 import subprocess
@@ -18,16 +18,16 @@ __all__ = ["shell"]
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCREEN = 24
-"""Lines of a terminal."""
+"""The number of lines of a terminal."""
 
 
 def section(title: str) -> str:
-    """The text under a heading of the README."""
+    """Return the text under a heading of the README."""
     return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def blocks(title: str) -> list[str]:
-    """The commands of a section."""
+    """Return the commands of a section."""
     return re.findall(r"```sh\n(.*?)```", section(title), re.DOTALL)
 
 
@@ -62,11 +62,11 @@ def test_a_repeated_write_creates_one_page(shell: Shell) -> None:
 
 
 def is_watching(shell: Shell) -> bool:
-    """Whether changes of notes are seen; asked of the service, since a command takes a second of the processor."""
+    """Return True if changes of notes are observed. Asks the service, since a command takes a second of CPU."""
     installation = shell.described
     url = f"{installation['base_url']}/v1/connections/{installation['connections']['notes']}"
-    answer = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
-    return answer.json()["data"]["watching_since"] is not None
+    response = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
+    return response.json()["data"]["watching_since"] is not None
 
 
 def test_the_command_line_makes_the_same_calls_and_explains_runs(shell: Shell) -> None:

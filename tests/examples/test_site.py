@@ -1,20 +1,18 @@
-"""The documentation site: every page is in it, and every link leads somewhere."""
+"""The documentation site contains every page, and every link resolves."""
 
 import re
 from os.path import normpath
 from pathlib import Path
 
-from examples.code_blocks import ROOT, WRITTEN
+from examples.code_blocks import ROOT, WRITTEN, prose_of
 
-CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 NAVIGATION = (ROOT / "zensical.toml").read_text(encoding="utf-8")
 
 
 def links(page: str) -> set[str]:
-    """The files and folders of the project that a page leads to."""
-    text = CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    return {normpath(Path(page).parent / target) for target in LINK.findall(text)}
+    """Return the files and folders of the project that a page links to."""
+    return {normpath(Path(page).parent / target) for target in LINK.findall(prose_of(page))}
 
 
 def test_every_page_is_in_the_navigation_or_linked() -> None:

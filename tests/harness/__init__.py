@@ -1,1 +1,1 @@
-"""What the tests stand on: real servers on loopback, and clients that read like sentences."""
+"""The test harness: real servers on loopback, and readable clients."""

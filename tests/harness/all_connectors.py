@@ -1,4 +1,4 @@
-"""All connectors behind one gateway, with budgets that cause no waiting and doubts that are settled at once."""
+"""All connectors behind one gateway, with budgets without waits, and writes that settle immediately."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
@@ -20,15 +20,15 @@ from workspace_sandbox.sandbox import Sandbox
 SETTLE_SECONDS = 0.06
 GRACE_SECONDS = 0.03
 
-UNHURRIED = {
+UNTHROTTLED = {
     name: replace(connector, budgets=dict.fromkeys(connector.budgets, Budget(100_000, per_seconds=1)))
     for name, connector in CONNECTORS.items()
 }
 
 
 def only(connector: str) -> dict[str, AnyConnector]:
-    """*connector* alone, with budgets that cause no waiting."""
-    return {connector: UNHURRIED[connector]}
+    """Return only *connector*, with budgets without waits."""
+    return {connector: UNTHROTTLED[connector]}
 
 
 class NoNetwork(PublicFileFetcher):
@@ -46,12 +46,12 @@ class AllConnectors:
     world: World
 
     def read_calls(self, connector: str) -> Sequence[ReadCall]:
-        """The calls of a connector that change nothing; the first of them asks the vendor each time."""
-        readings: Sequence[ReadCall] = calls_of(connector).readings(self.gateway.examples(connector))
+        """Return the calls of a connector that change nothing. The first one sends a vendor request each time."""
+        readings: Sequence[ReadCall] = calls_of(connector).list_reads(self.gateway.examples(connector))
         return readings
 
     def with_new_connection(self, connector: str, **settings: Any) -> Gateway:
-        """The caller with a connection that remembers nothing."""
+        """Return the caller with a connection that has an empty cache."""
         credentials = self.gateway.sandbox.emulators[connector].credentials()
         workspace_id = WorkspaceId(self.gateway.workspace_id)
         connection = self.gateway.run(
@@ -60,7 +60,7 @@ class AllConnectors:
         return replace(self.gateway, connections={connector: connection["connection_id"]})
 
     def prepare(self, name: str, content: str) -> None:
-        """Make what a write works on."""
+        """Create the target object of a write."""
 
         async def prepare() -> None:
             await KINDS[name].prepare(self.world, content)
@@ -70,10 +70,10 @@ class AllConnectors:
 
 @contextmanager
 def run_all_connectors(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
-    """A started gateway with all connectors in front of *sandbox*; *settings* are those of ``serving``."""
+    """Run a gateway with all connectors in front of *sandbox*; *settings* are those of ``run_gateway``."""
     pace = {f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for connector in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
-    with run_gateway(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
+    with run_gateway(sandbox, folder, connectors=UNTHROTTLED, files=NoNetwork(2, 12_000_000), **more) as gateway:
         for connector in CONNECTORS:
             gateway.clear(connector)
         yield AllConnectors(gateway, World(VendorView(sandbox)))

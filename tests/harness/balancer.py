@@ -1,4 +1,4 @@
-"""A balancer that passes calls on as nginx does with deploy/balancer.conf: it repeats only what cannot have arrived."""
+"""A load balancer like nginx with deploy/balancer.conf: it retries only requests that cannot have arrived."""
 
 import asyncio
 import threading
@@ -15,11 +15,11 @@ REPEATABLE = {b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"}
 FAILED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter, float]
-"""With when it became idle."""
+"""A connection, with the time at which it became idle."""
 
 
 class Lost(Exception):
-    """A connection ended before there was an answer."""
+    """The connection ended before a response."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Backend:
     under_way: int = 0
 
     async def connect(self) -> Connection:
-        """An idle connection, or a new one; ``OSError`` where there is none to be had."""
+        """Return an idle or a new connection. Raises ``OSError`` if there is none."""
         while self.idle:
             reader, writer, since = self.idle.pop()
             if not reader.at_eof() and monotonic() - since < IDLE_SECONDS:
@@ -42,21 +42,21 @@ class Backend:
             return *await asyncio.open_connection("127.0.0.1", self.port), 0.0
 
     async def ask(self, connection: Connection, request: bytes) -> bytes:
-        """The answer to *request*; ``Lost`` where there is none."""
+        """Return the response to *request*. Raises ``Lost`` if there is none."""
         reader, writer, _ = connection
         try:
             writer.write(request)
-            answer = await message(reader, bodiless=request.startswith(b"HEAD "))
+            response = await message(reader, bodiless=request.startswith(b"HEAD "))
         except OSError:
-            answer = b""
-        if not answer:
+            response = b""
+        if not response:
             writer.close()
             raise Lost
-        if b"\r\nconnection: close\r\n" in answer:
+        if b"\r\nconnection: close\r\n" in response:
             writer.close()
         else:
             self.idle.append((reader, writer, monotonic()))
-        return answer.replace(b"\r\nconnection: close\r\n", b"\r\n", 1)
+        return response.replace(b"\r\nconnection: close\r\n", b"\r\n", 1)
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Balancer:
     clients: set[asyncio.StreamWriter] = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass on what one client asks for."""
+        """Forward the requests of one client."""
         self.clients.add(writer)
         with suppress(OSError):
             while request := await message(reader):
@@ -76,7 +76,7 @@ class Balancer:
         writer.close()
 
     async def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         idle = (writer for backend in self.backends for _, writer, _ in backend.idle)
         for writer in [*idle, *self.clients]:
             writer.transport.abort()
@@ -85,12 +85,12 @@ class Balancer:
 
     async def _passed_on(self, request: bytes) -> bytes:
         now = monotonic()
-        there = [backend for backend in self.backends if backend.unavailable_until < now]
-        for backend in sorted(there, key=lambda one: one.under_way)[:TRIES]:
+        candidates = [backend for backend in self.backends if backend.unavailable_until < now]
+        for backend in sorted(candidates, key=lambda one: one.under_way)[:TRIES]:
             try:
                 connection = await backend.connect()
             except OSError:
-                # Nothing was sent yet.
+                # Nothing has been sent yet.
                 backend.unavailable_until = monotonic() + UNAVAILABLE_SECONDS
                 continue
             backend.under_way += 1
@@ -106,7 +106,7 @@ class Balancer:
 
 
 async def message(reader: asyncio.StreamReader, *, bodiless: bool = False) -> bytes:
-    """The next request or answer, whose length its head tells unless it has no body; empty at the end."""
+    """Return the next message, whose length is in its head unless it has no body. Empty at the end."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         if bodiless:
@@ -129,7 +129,7 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 @contextmanager
 def run_balancer(ports: Sequence[int], port: int) -> Iterator[None]:
-    """A balancer at *port* for the gateways at *ports*, in a thread of its own."""
+    """Run a balancer at *port* for the gateways at *ports*, on a separate thread."""
     started, ending = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that is watched: what it asks for elsewhere, and what pages do that they must not."""
+"""A headless Chromium that records foreign requests and policy violations of pages."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, 
 from harness.gateway_server import OPERATOR
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first is the same engine without what surrounds a page, and takes two thirds of the processor's time."""
+"""The first one is the same engine without a browser around it, and takes two thirds of the CPU time."""
 
 WIDE, MIDDLE, NARROW = 1400, 1280, 390
 HEIGHT = 900
@@ -25,7 +25,7 @@ LOOKS: Sequence[tuple[int, ColorScheme]] = [
     *((width, "dark") for width in (NARROW, MIDDLE, WIDE)),
     *((width, "light") for width in (NARROW, MIDDLE, WIDE)),
 ]
-"""Widths and colour schemes in which pages must look well; the last one is that of a new window."""
+"""Widths and colour schemes in which pages are checked. The last one is the default of a new window."""
 
 WRAPPED = """() => {
   const brand = document.querySelector(".brand");
@@ -36,11 +36,11 @@ WRAPPED = """() => {
   return new Set(row).size > 1 || brand.offsetHeight > 30 || parts.some((one) => one.offsetHeight > 45)
     || bar > (innerWidth < 736 && document.querySelector(".top :is(.search, nav)") ? 110 : 60);
 }"""
-"""Tells if the header or the navigation takes more lines than it has been given."""
+"""Reports whether header or navigation wrap."""
 
 
 def chromium_path() -> str:
-    """The path of Chromium; skips, or fails on CI, where there is none."""
+    """The path of Chromium. Skips, or fails on CI, if there is none."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         assert os.environ.get("CI") != "true", "Chromium is missing"
@@ -50,7 +50,7 @@ def chromium_path() -> str:
 
 @asynccontextmanager
 async def chromium(path: str) -> AsyncIterator[Browser]:
-    """A started Chromium, the one at *path*."""
+    """Chromium, started from *path*."""
     async with async_playwright() as playwright:
         # Root has no sandbox in a container, and the pages are our own.
         browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
@@ -62,15 +62,15 @@ async def chromium(path: str) -> AsyncIterator[Browser]:
 
 @dataclass
 class Window:
-    """One page of a browser in front of a gateway, and what was seen of it."""
+    """One page of a browser in front of a gateway, and the violations found on it."""
 
     page: Page
     base_url: str
     visited: Sequence[str] = ()
-    """Addresses that may be asked as well, by how they begin: those of vendors."""
+    """Prefixes of further permitted URLs: those of vendors."""
 
     troubles: list[str] = field(default_factory=list)
-    """Requests that went elsewhere, what the policy forbade, and faults of scripts."""
+    """Foreign requests, policy violations and script errors."""
 
     def __post_init__(self) -> None:
         self.page.on("request", self._check_request)
@@ -79,10 +79,10 @@ class Window:
         self.page.on("pageerror", lambda error: self.troubles.append(f"script: {error}"))
 
     async def open(self, path: str) -> int:
-        """Go to a page of the gateway, and return how it was answered."""
-        answer = await self.page.goto(self.base_url + path)
-        assert answer is not None
-        return answer.status
+        """Open a page of the gateway, and return the response."""
+        response = await self.page.goto(self.base_url + path)
+        assert response is not None
+        return response.status
 
     async def sign_in(self) -> None:
         """Sign in to the console."""
@@ -92,19 +92,19 @@ class Window:
         await self.page.get_by_role("heading", name="Overview").wait_for()
 
     async def sideways(self) -> int:
-        """The number of pixels by which the page is wider than the window."""
+        """Return the number of pixels by which the page is wider than the window."""
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wider
 
     async def looks(self) -> AsyncIterator[str]:
-        """Give the page each look in turn, and yield its name."""
+        """Apply each width and colour scheme, and yield its name."""
         for width, scheme in LOOKS:
             await self.page.set_viewport_size({"width": width, "height": HEIGHT})
             await self.page.emulate_media(color_scheme=scheme)
             yield f"{width} {scheme}"
 
     async def flaws(self) -> list[str]:
-        """Return what is wrong with the page in any look: it is too wide, its header wraps, or axe-core complains."""
+        """Return layout defects in any look: overflow, a wrapped header, or complaints of axe-core."""
         flaws: list[str] = []
         async for look in self.looks():
             flaws += [f"{look}: wider than the window"] if await self.sideways() > 0 else []
@@ -113,12 +113,12 @@ class Window:
         return flaws
 
     async def is_wrapped(self) -> bool:
-        """Return whether the header takes more lines than it has been given."""
+        """Return True if the header wraps."""
         wrapped: bool = await self.page.evaluate(WRAPPED)
         return wrapped
 
     async def violations(self) -> list[str]:
-        """Return what axe-core finds wrong for people with disabilities, such as poor contrast."""
+        """Return accessibility defects found by axe-core, such as poor contrast."""
         results = await Axe().run(self.page)
         return [f"{one['id']}: {node['target']}" for one in results.response["violations"] for node in one["nodes"]]
 
@@ -131,7 +131,7 @@ class Window:
             self.troubles.append(f"{response.status}: {response.url}")
 
     def _check_console(self, message: ConsoleMessage) -> None:
-        # A page that was refused with a status is told as an error too, and is meant to be.
+        # An intended error status is logged as an error too.
         if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
             self.troubles.append(f"console: {message.text}")
 
@@ -147,7 +147,7 @@ async def window(
     visited: Sequence[str] = (),
     context: BrowserContext | None = None,
 ) -> AsyncIterator[Window]:
-    """A window with cookies of its own, or another one of *context*; nothing in it may have gone wrong at the end."""
+    """Open a window with its own cookies, or in *context*. Fails at the end if there was a violation."""
     own = context or await browser.new_context(
         viewport={"width": width, "height": HEIGHT},
         color_scheme="dark" if dark else "light",

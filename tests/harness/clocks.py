@@ -1,4 +1,4 @@
-"""Time in tests: a clock set by hand, and a loop on which waiting takes no time."""
+"""Clocks for tests: one that is set manually, and an event loop in virtual time."""
 
 import asyncio
 import selectors
@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 NOON = 1_795_000_000.0
-"""Some instant in seconds since the epoch, at which the clocks of tests begin."""
+"""The time at which the clocks of tests start, in seconds since the epoch."""
 
 
 class ManualClock:
-    """Stands still until it is set; whoever sleeps sets it."""
+    """Stands still until it is set; ``sleep`` advances it."""
 
     def __init__(self, at: float = NOON) -> None:
         self.at = at
         self.slept = asyncio.Event()
-        """Set when somebody has slept."""
+        """Set as soon as ``sleep`` was called."""
 
     def now(self) -> float:
         return self.at
@@ -32,7 +32,7 @@ class ManualClock:
 
 @dataclass
 class ShiftedClock:
-    """The machine's time, and some more; each time that it is asked, *step* more."""
+    """The machine's time with an offset, which grows by *step* with every call."""
 
     ahead: float = 0.0
     step: float = 0.0
@@ -46,7 +46,7 @@ class ShiftedClock:
 
 
 class LoopClock:
-    """The running loop's own time, counted from noon."""
+    """The running loop's time, counted from noon."""
 
     def now(self) -> float:
         return NOON + asyncio.get_running_loop().time()
@@ -56,7 +56,7 @@ class LoopClock:
 
 
 class _Selector(selectors.SelectSelector):
-    """Never waits: where nothing is ready, time moves on to when something will be."""
+    """Never waits: if no event is ready, time advances to the next timer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,6 +80,6 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def run_in_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of *coroutine*, run on a loop whose years take milliseconds; for code without threads and sockets."""
+    """Run *coroutine* in virtual time and return its result; for code without threads and sockets."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(coroutine)

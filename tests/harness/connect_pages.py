@@ -16,39 +16,39 @@ from harness.gateway_server import Gateway
 
 @dataclass
 class BrowserUser:
-    """A browser with its cookies, in front of a gateway and the emulators behind it."""
+    """A browser with its cookies, in front of a gateway and its emulators."""
 
     gateway: Gateway
     http: httpx.Client
 
     def open(self, url: str) -> httpx.Response:
-        """The page at an address of the gateway, whose redirects are not followed."""
+        """Return the page at a URL of the gateway, without following redirects."""
         return self.http.get(self._here(url))
 
     def press(self, url: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        """The page behind the button of the connect link *url*."""
+        """Press the button of the connect link *url*, and return the page."""
         return self.http.post(self._here(url), headers=headers)
 
     def depart(self, url: str) -> str:
-        """The address of the consent page to which the connect link *url* leads."""
+        """Return the URL of the consent page to which the connect link *url* leads."""
         page = self.press(url)
         assert 200 == page.status_code, page.text
         return page.headers["refresh"].removeprefix("0; url=")
 
     def allow(self, url: str, **decided: Any) -> httpx.Response:
-        """The page on which somebody ends who follows *url* and allows the access."""
+        """Follow *url*, allow access, and return the final page."""
         consent = self.depart(url)
-        with Browser() as there:
-            return self.come_back(consent, there.allow(consent, **decided))
+        with Browser() as browser:
+            return self.come_back(consent, browser.allow(consent, **decided))
 
     def cancel(self, url: str) -> httpx.Response:
-        """The page on which somebody ends who does not."""
+        """Follow *url*, deny access, and return the final page."""
         consent = self.depart(url)
-        with Browser() as there:
-            return self.come_back(consent, there.cancel(consent))
+        with Browser() as browser:
+            return self.come_back(consent, browser.cancel(consent))
 
     def come_back(self, consent: str, answer: Mapping[str, str]) -> httpx.Response:
-        """The page to which the vendor sends back, with its *answer*."""
+        """Return the page to which the vendor redirects with its *answer*."""
         callback = dict(parse_qsl(urlsplit(consent).query))["redirect_uri"]
         return self.http.get(f"{self._here(callback)}?{urlencode(answer)}")
 
@@ -59,38 +59,38 @@ class BrowserUser:
 
 @contextmanager
 def user(gateway: Gateway) -> Iterator[BrowserUser]:
-    """A user with a new browser."""
+    """Run a user with a new browser."""
     with httpx.Client(timeout=30) as http:
         yield BrowserUser(gateway, http)
 
 
 def heading(page: httpx.Response) -> str:
-    """The heading of a page."""
+    """Return the heading of a page."""
     match = re.search("<h1>(.*?)</h1>", page.text)
     assert match is not None, page.text
     return unescape(match[1])
 
 
 def open_link(gateway: Gateway, **more: Any) -> dict[str, Any]:
-    """A connection that is pending, with its link."""
+    """Create a pending connection, and return it with its link."""
     body = {"workspace_id": gateway.workspace_id, "connector": "notes"} | more
     data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
     return data
 
 
-def connected(someone: BrowserUser) -> str:
-    """A connection that *someone* has connected."""
-    invitation = open_link(someone.gateway)
-    assert 200 == someone.allow(invitation["connect_url"]).status_code
+def connected(browser_user: BrowserUser) -> str:
+    """Create a connection, and connect an account as *browser_user*."""
+    invitation = open_link(browser_user.gateway)
+    assert 200 == browser_user.allow(invitation["connect_url"]).status_code
     return str(invitation["connection_id"])
 
 
 def reconnecting(gateway: Gateway, connection_id: str, **more: Any) -> str:
-    """A link by which a connection is connected again."""
+    """Return a reconnect link."""
     return str(gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json=more).data["connect_url"])
 
 
 def page_texts(gateway: Gateway, connection_id: str) -> dict[str, Any]:
-    """A connection as it is now."""
+    """Return a connection in its current state."""
     data: dict[str, Any] = gateway.operator("GET", f"/v1/connections/{connection_id}").data
     return data

@@ -1,4 +1,4 @@
-"""A person in front of a consent page: reads its form, ticks and unticks, and sends it off."""
+"""A consent page: reads its form, ticks and unticks boxes, and submits it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ import httpx
 
 @dataclass
 class Form(HTMLParser):
-    """The only form of a page: what is sent in any case, the accounts, the boxes, and what the buttons say."""
+    """The only form of a page: hidden fields, accounts, check boxes, and buttons."""
 
     hidden: list[tuple[str, str]] = field(default_factory=list)
     accounts: list[str] = field(default_factory=list)
     account: str = ""
-    """The one that is chosen at first."""
+    """The default account."""
     boxes: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
-    """The boxes by what stands beside them."""
+    """The check boxes by their labels."""
     action: str = ""
     _in_label: bool = False
     _box: str = ""
@@ -55,7 +55,7 @@ class Form(HTMLParser):
 
 
 class Browser:
-    """Asks for pages and sends their forms; never follows the way back, which leads to a client."""
+    """Opens pages and submits their forms; does not follow the redirect to a client."""
 
     def __init__(self) -> None:
         self._http = httpx.Client(timeout=60)
@@ -67,7 +67,7 @@ class Browser:
         self._http.close()
 
     def form(self, page: str) -> Form:
-        """The form of the page at that address."""
+        """Return the form of the page at that URL."""
         response = self._http.get(page)
         assert 200 == response.status_code, response.text
         form = Form()
@@ -76,22 +76,22 @@ class Browser:
         return form
 
     def send(self, form: Form, button: str, *, account: str = "", unticked: Collection[str] = ()) -> httpx.Response:
-        """The response to a *button*, with some boxes unticked and perhaps another account chosen."""
+        """Submit a form with a *button*, some boxes unticked, and an account chosen."""
         ticked = [("granted", box) for box in form.boxes if box not in unticked]
         fields = [*form.hidden, ("account", account or form.account), *ticked, ("decision", button)]
         return self._http.post(form.action, data=_by_name(fields))
 
     def allow(self, page: str, *, account: str = "", unticked: Collection[str] = ()) -> dict[str, str]:
-        """What a client is sent by somebody who allows what the page at that address asks for."""
+        """Allow access on the page at that URL, and return the parameters of the redirect."""
         return sent_back(self.send(self.form(page), "allow", account=account, unticked=unticked))
 
     def cancel(self, page: str) -> dict[str, str]:
-        """What a client is sent by somebody who does not."""
+        """Deny access on the page at that URL, and return the parameters of the redirect."""
         return sent_back(self.send(self.form(page), "deny"))
 
 
 def sent_back(answer: httpx.Response) -> dict[str, str]:
-    """What the way back carries, in its query and its fragment."""
+    """Return the parameters of the redirect, in its query and its fragment."""
     assert 302 == answer.status_code, answer.text
     back = urlsplit(answer.headers["Location"])
     return dict(parse_qsl(back.query) + parse_qsl(back.fragment))

@@ -1,4 +1,4 @@
-"""The gateway's core without HTTP, in front of a vendor that does exactly what a test tells it to."""
+"""The gateway's core without HTTP, in front of a scripted vendor."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -12,15 +12,15 @@ from connector_gateway.app import App
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, InDoubtReason, OutcomeUnknown, UpstreamRefused
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.identifiers import ulid
+from connector_gateway.kit.models import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.operation import Connector, reads, writes
-from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import UpstreamClient
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -32,14 +32,14 @@ SETTLE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Failure:
-    """How one attempt ends, and whether the thing was put on the shelf all the same."""
+    """The outcome of one attempt, and whether the thing is created nevertheless."""
 
     error: BaseException
     done: bool = False
 
 
 def in_doubt(doubt: InDoubtReason, *, done: bool = False) -> Failure:
-    """An attempt nobody can tell the outcome of."""
+    """Return an attempt with an unknown outcome."""
     return Failure(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
 
 
@@ -48,20 +48,20 @@ REJECTED = Failure(UpstreamRefused("No."))
 
 @dataclass
 class FakeUpstream:
-    """The vendor: things are put on it, and found on it."""
+    """The vendor, which stores things and finds them again."""
 
     things: list[str] = field(default_factory=list)
     troubles: list[Failure | None] = field(default_factory=list)
-    """The failures of the next attempts, in turn."""
+    """The failures of the next attempts, in order."""
 
     searches: list[SentStep] = field(default_factory=list)
-    """The searches that were made."""
+    """The searches so far."""
 
     searched_at: list[float] = field(default_factory=list)
-    """When, by the gateway's clock."""
+    """The times of the searches by the gateway's clock."""
 
     created_at: dict[str, float] = field(default_factory=dict)
-    """When things were put there by others."""
+    """The times at which others created things."""
 
     name: str = field(default_factory=ulid)
     """The account that numbers the things."""
@@ -77,7 +77,7 @@ class FakeUpstream:
         self.gate.set()
 
     async def wait_for_request(self) -> None:
-        """Wait until somebody is at the gate."""
+        """Wait until a request waits at the gate."""
         await self.visited.wait()
 
     async def put(self, name: str) -> str:
@@ -100,7 +100,7 @@ class FakeUpstream:
 
 
 class PutThing(Params):
-    """A thing to be put on the shelf."""
+    """A thing to create."""
 
     name: str
     colour: str | None = None
@@ -108,10 +108,10 @@ class PutThing(Params):
 
 
 class PlaceThing(Params):
-    """A thing to be put on a board in a room."""
+    """A thing to create on a board."""
 
     board: str
-    room: str
+    building: str
     name: str
 
 
@@ -124,13 +124,13 @@ class ListThings(Params):
 
 
 class Thing(Result):
-    """A thing on the shelf."""
+    """A created thing."""
 
     thing_id: str
 
 
 class ShelfClient:
-    """A client of the shelf, for one run."""
+    """A client of the vendor, for one run."""
 
     def __init__(self, shelf: FakeUpstream, upstream: UpstreamClient) -> None:
         self.shelf = shelf
@@ -141,7 +141,7 @@ class ShelfClient:
         try:
             return await self.shelf.put(name)
         except GatewayError as error:
-            # An error in doubt has no response, unless the shelf itself has failed.
+            # An error in doubt has no response, unless the vendor itself has failed.
             if error.doubt in {None, "failed"}:
                 self._upstream.write_response = UpstreamResponse(500 if error.doubt else 400, {}, b"")
             raise
@@ -182,10 +182,10 @@ async def _find_nothing(call: OperationContext[ShelfClient], intent: StepInput, 
 
 
 PUT = WriteStep("put the thing", _put, _find)
-"""Evidence that proves by itself."""
+"""Conclusive evidence."""
 
 MAKE = WriteStep("make the thing", _put, _find, object_kind="thing", account_scope=lambda intent: str(intent["shelf"]))
-"""Evidence by circumstances."""
+"""Circumstantial evidence."""
 
 LABEL = WriteStep(
     "label the thing",
@@ -194,45 +194,45 @@ LABEL = WriteStep(
     account_scope=lambda intent: str(intent["account"]),
     changes=lambda intent: [f"thing 1 of {intent['shelf']}"],
 )
-"""A change that a later one may overwrite."""
+"""A change that a later one can overwrite."""
 
 BLIND = WriteStep("put the thing", _put, _find_nothing)
 
 
 @writes("POST /things")
 async def put_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a thing on the shelf."""
+    """Create a thing."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
-@writes("POST /boards/{board}/things", targets=["room"])
+@writes("POST /boards/{board}/things", targets=["building"])
 async def place_thing(call: OperationContext[ShelfClient], params: PlaceThing) -> Thing:
-    """Put a thing on a board."""
+    """Create a thing on a board."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
 @writes("POST /made")
 async def make_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a thing on the shelf that looks like any other of its name."""
+    """Create a thing that cannot be distinguished from others of its name."""
     return Thing(thing_id=(await call.step(MAKE, on_shelf(call, params)))["id"])
 
 
 @writes("POST /labelled")
 async def label_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Give the first thing another name."""
+    """Change the name of the first thing."""
     account = call.account_id or call.upstream.shelf.name
     await call.step(LABEL, {**on_shelf(call, params), "account": account})
     return Thing(thing_id="thing 1")
 
 
 def on_shelf(call: OperationContext[ShelfClient], params: PutThing) -> StepInput:
-    """A thing of this shelf, which numbers its things by itself."""
+    """Create a thing whose number the vendor assigns."""
     return {"name": params.name, "shelf": call.upstream.shelf.name}
 
 
 @writes("POST /left")
 async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
+    """Put a lid on the first thing if an interrupted call left it without one, else on a new one."""
     intent = on_shelf(call, params)
     left = await call.plan(lambda: call.adopt(MAKE, intent, "thing 1"))
     thing_id = "thing 1" if left else (await call.step(MAKE, intent))["id"]
@@ -242,20 +242,20 @@ async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> 
 
 @writes("POST /blind")
 async def put_blindly(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a thing on the shelf, with no way of looking for it afterwards."""
+    """Create a thing that cannot be searched."""
     return Thing(thing_id=(await call.step(BLIND, {"name": params.name}))["id"])
 
 
 @writes("POST /pairs")
 async def put_pair(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put two things on the shelf."""
+    """Create two things."""
     await call.step(PUT, {"name": params.name})
     return Thing(thing_id=(await call.step(PUT, {"name": params.name + " too"}))["id"])
 
 
 @reads("GET /things")
 async def list_things(call: OperationContext[ShelfClient], params: ListThings) -> Page[Thing]:
-    """List the things on the shelf."""
+    """List the things."""
     shelf = call.upstream.shelf
     start = call.position["start"] if call.position else 0
     names = shelf.things[start : start + params.limit]
@@ -266,16 +266,16 @@ async def list_things(call: OperationContext[ShelfClient], params: ListThings) -
 
 
 class CoreFixture:
-    """The core on stage: one workspace, one caller, one connection."""
+    """The core with one workspace, one caller and one connection."""
 
     def __init__(self, app: App, shelf: FakeUpstream) -> None:
         self.app = app
         self.shelf = shelf
         self.clock = app.clock
-        self.gateway = app._gateway()
+        self.gateway = app._new_call_executor()
 
     async def prepare(self) -> None:
-        """Make what a call needs."""
+        """Create the objects that a call requires."""
         self.workspace_id = (await self.app.workspaces.create("tests"))["workspace_id"]
         self.caller = await self.new_caller(calls_per_minute=100_000)
         self.connection_id = await self.new_connection()
@@ -297,26 +297,28 @@ class CoreFixture:
         header: str | None = None,
         **more: Any,
     ) -> Envelope:
-        """Put a thing on the shelf as a caller would."""
+        """Create a thing as a caller."""
         body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
         arguments = Arguments(
-            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.parse_header(header.encode())
+            path={},
+            body=Body(to_json(body)),
+            key=None if header is None else NormalizedKey.parse_header(header.encode()),
         )
         return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
 
     async def list(self, caller: Caller | None = None, **query: str) -> Envelope:
-        """List the things on the shelf as a caller would."""
+        """List the things as a caller."""
         arguments = Arguments(path={}, query=list(({"connection_id": self.connection_id} | query).items()))
         return await self.gateway.call(Run("test"), caller or self.caller, "shelf", list_things, arguments)
 
 
 def data(envelope: Envelope) -> Any:
-    """The data of an envelope."""
+    """Return the data of an envelope."""
     return from_json(b"".join(map(bytes, envelope.data)))
 
 
 def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
-    """The shelf as a connector."""
+    """Return the connector of the vendor."""
     connector: Connector[Any] = Connector(
         name="shelf",
         summary="A shelf.",
@@ -338,7 +340,7 @@ def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
 async def run_core(
     database_url: str, clock: Clock, shelf: FakeUpstream | None = None, *, before: CoreFixture | None = None
 ) -> AsyncIterator[CoreFixture]:
-    """The core of one process, on *database_url*; with the shelf and the caller that a process had *before*."""
+    """Run the core of one process on *database_url*, with vendor and caller of a process *before*."""
     shelf = shelf or (before.shelf if before else FakeUpstream())
     environment = {
         "GATEWAY_DATABASE_URL": database_url,

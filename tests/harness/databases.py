@@ -1,4 +1,4 @@
-"""Databases that have their tables already: copied, since making them step by step costs 45 ms of CPU each."""
+"""Databases with tables, copied from a template because creating the tables takes 45 ms of CPU."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ EMPTYING = (
     f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {OTHERS}",
     *(f"DELETE FROM {table.name}" for table in reversed(metadata.sorted_tables)),
 )
-"""Ends what is still connected to a database, and takes all rows out of it."""
+"""Closes connections to a database, and deletes all its rows."""
 
 
 def sqlite_in(folder: Path) -> str:
-    """The address of the database in *folder*, where one is put unless there is one."""
+    """Return the URL of the database in *folder*, which is created if missing."""
     file = folder / "gateway.db"
     if not file.exists():
         shutil.copy(Path(_sqlite_folder().name, file.name), file)
@@ -28,13 +28,13 @@ def sqlite_in(folder: Path) -> str:
 
 
 def postgres_on(server: str) -> str:
-    """The address of a new database of *server*."""
+    """Return the URL of a new database of *server*."""
     return new_database(server, like=_postgres_name(server))
 
 
 @contextmanager
 def temporary_postgres(server: str) -> Iterator[str]:
-    """The address of a new database of *server*, which is dropped at the end: each takes 10 MB of memory."""
+    """Run with a new database of *server*, which is dropped afterwards: each uses 10 MB of memory."""
     address = postgres_on(server)
     try:
         yield address
@@ -44,9 +44,9 @@ def temporary_postgres(server: str) -> Iterator[str]:
 
 @contextmanager
 def emptied_postgres(server: str) -> Iterator[str]:
-    """The address of a database of *server*, which is emptied at the end for who asks next.
+    """Run with a database of *server* that is emptied afterwards for the next test.
 
-    To make one and to drop it takes 30 ms of CPU. Only for tests that change nothing but rows.
+    Creating and dropping a database takes 30 ms of CPU. Only for tests that change nothing but rows.
     """
     spare = _spare_postgres(server)
     address = spare.pop() if spare else postgres_on(server)

@@ -1,4 +1,4 @@
-"""The calls that the reference shows: one of every operation, made against the emulators."""
+"""The calls in the reference: one of every operation, made against the emulators."""
 
 import json
 import re
@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
-from harness.all_connectors import UNHURRIED
+from harness.all_connectors import UNTHROTTLED
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.normaliser import Normaliser
@@ -33,13 +33,13 @@ WATCHING: Mapping[str, Any] = {
     "GATEWAY_NOTES_WATCH_SECONDS": "3",
     "GATEWAY_CHAT_WATCH_SECONDS": "3",
 }
-"""Often enough to see a change soon, and no more: at one poll a second they took a fifth of a processor."""
+"""Short enough to see a change soon; with one poll per second they used a fifth of a CPU."""
 
 WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
-"""What they show is handed over by an application, and is a secret."""
+"""They return a secret that a vendor has sent."""
 
 MAX_ITEMS = 3
-"""Items that are shown of an array."""
+"""The number of array items in an example."""
 
 SECRETS = {
     "connect_url": "http://127.0.0.1:8080/connect/…",
@@ -49,16 +49,16 @@ SECRETS = {
     "verification_token": "secret_…",
     "secret": "whsec_…",
 }
-"""What is shown for what nobody should see."""
+"""The replacement of secrets."""
 
 
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
-    """A gateway in front of every emulator, with something observed in notes and chat."""
+    """A gateway in front of every emulator, with observed events in notes and chat."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         run_emulators(**EMULATORS) as sandbox,
-        run_gateway(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,
+        run_gateway(sandbox, folder, connectors=UNTHROTTLED, files=files, **WATCHING) as gateway,
     ):
         for connector in EMULATORS:
             gateway.clear(connector)
@@ -68,19 +68,19 @@ def playground(folder: Path) -> Iterator[Gateway]:
 
 
 def changed(gateway: Gateway) -> None:
-    """Do in notes and chat what is observed then."""
+    """Perform the observed changes in notes and chat."""
     notes, chat = gateway.examples("notes"), gateway.examples("chat")
     gateway.act("notes", action="create_page", database_id=notes["database_id"], properties={"Name": "Acme"})
     gateway.act("chat", action="message", channel_id=chat["channel_id"], text="The invoice is on its way")
 
 
 def observed(gateway: Gateway) -> bool:
-    """Whether that has been observed."""
+    """Return True if the changes have been observed."""
     return bool(gateway.get("/notes/events").data and gateway.get("/chat/events").data)
 
 
 def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
-    """What is passed, by operationId."""
+    """The parameters by operationId."""
     notes, boards, mail = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("notes", "boards", "mail"))
     chat, crm, tables = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("chat", "crm", "tables"))
     first, second = boards["list_ids"]
@@ -149,7 +149,7 @@ def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
 
 
 def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
-    """Yield the parameters of all management routes, first those of routes that need others before them."""
+    """Yield the parameters of all management routes, in the order in which they depend on each other."""
     ordered = set()
     for name, params in in_order(gateway):
         ordered.add(name)
@@ -168,7 +168,7 @@ def declared(name: str) -> ManagementRoute:
 
 
 def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
-    """Yield the parameters of management routes, each after the routes that make what it needs."""
+    """Yield the parameters of management routes, each after the routes that create its objects."""
     workspace_id, connection_id = gateway.workspace_id, gateway.connections["boards"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     new = {"workspace_id": workspace_id, "connector": "notes", "name": "Nora's notes", "credentials": credentials}
@@ -190,7 +190,7 @@ def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "remove_connection", {"connection_id": extra["connection_id"]}
     yield "open_hook", {"connector": "notes"}
     yield "close_hook", {"connector": "notes"}
-    # For a connection without events: nothing is sent from here to an address of others.
+    # For a connection without events: nothing is sent to foreign URLs.
     target = {"url": "https://example.com/events", "name": "Our product"}
     webhook = {"workspace_id": workspace_id, "connection_id": connection_id} | target
     named = {"webhook_id": gateway.operator("POST", "/v1/webhooks", json=webhook).data["webhook_id"]}
@@ -215,7 +215,7 @@ def board(gateway: Gateway) -> str:
 
 
 def called(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
-    """One call of an operation and its answer, as the reference shows them."""
+    """Make one call of an operation, and return it with its response as an example."""
     connector, _, operation_name = name.partition("_")
     (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
     sent = {"connection_id": gateway.connections[connector], **params}
@@ -224,7 +224,7 @@ def called(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
 
 
 def managed(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
-    """One management call and its answer, as the reference shows them."""
+    """Make one management call, and return it with its response as an example."""
     route = declared(name)
     return example_of(requested(gateway, route.method, route.path, params, OPERATOR), params)
 
@@ -239,12 +239,12 @@ def requested(gateway: Gateway, method: str, path: str, params: Arguments, key: 
 
 
 def example_of(answer: Any, params: Arguments) -> dict[str, Any]:
-    """A call as the reference shows it."""
+    """Return a call as an example."""
     return {"arguments": _redact(dict(params)), "answer": _redact(answer)}
 
 
 def _redact(value: Any) -> Any:
-    """*value* without secrets, with the beginnings of its arrays, and with addresses that stay true."""
+    """Return *value* without secrets, with shortened arrays, and with stable URLs."""
     if isinstance(value, dict):
         secrets = SECRETS | ({"token": "cgo_…"} if "operator_id" in value else {})
         return {name: _redact(one) if one is None else secrets.get(name, _redact(one)) for name, one in value.items()}
@@ -254,7 +254,7 @@ def _redact(value: Any) -> Any:
 
 
 def recorded(gateway: Gateway) -> Recorded:
-    """Every call, with fixed values for what would be another one each time."""
+    """Make every call, and return it with fixed values instead of varying ones."""
     normaliser = Normaliser()
     operations = {name: called(gateway, name, params) for name, params in arguments(gateway).items()}
     operations["tables_attach_file"] = attached(gateway)
@@ -263,7 +263,7 @@ def recorded(gateway: Gateway) -> Recorded:
 
 
 def attached(gateway: Gateway) -> dict[str, Any]:
-    """A file is attached to a record, from a web site whose address is shown as one that all can reach."""
+    """Attach a file to a record from a local web site with a public URL."""
     tables = gateway.examples("tables")
     with serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site:
         params = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
@@ -272,7 +272,7 @@ def attached(gateway: Gateway) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Make all calls and keep them."""
+    """Make all calls and write them."""
     with TemporaryDirectory() as folder, playground(Path(folder)) as gateway:
         EXAMPLES_FILE.write_text(json.dumps(recorded(gateway), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""A web server on loopback whose answers are written byte by byte, so that they can be wrong in any way."""
+"""A web server on loopback with scripted responses, which can be malformed in any way."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class ScriptedResponse:
-    """What is answered at one path: only the headers given, then the pieces of the body."""
+    """The response at one path: only the given headers, then the pieces of the body."""
 
     pieces: Iterable[bytes] = ()
     status: int = 200
@@ -17,7 +17,7 @@ class ScriptedResponse:
 
 
 def scripted_response(content: bytes, mime_type: str = "image/png", **headers: str) -> ScriptedResponse:
-    """A file as honest servers answer it."""
+    """Return a valid response with a file."""
     about = {"Content-Type": mime_type, "Content-Length": str(len(content))}
     return ScriptedResponse(
         [content], headers=about | {name.replace("_", "-"): value for name, value in headers.items()}
@@ -25,13 +25,13 @@ def scripted_response(content: bytes, mime_type: str = "image/png", **headers: s
 
 
 def redirect_to(target: str, status: int = 302) -> ScriptedResponse:
-    """A redirect."""
+    """Return a redirect."""
     return ScriptedResponse(status=status, headers={"Location": target, "Content-Length": "0"})
 
 
 @contextmanager
 def serve_files(pages: Mapping[str, ScriptedResponse]) -> Iterator[str]:
-    """The address under which *pages* are served by their paths; anything else is a 404."""
+    """Serve *pages* by their paths and yield the base URL. Other paths return 404."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

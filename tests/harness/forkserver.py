@@ -1,8 +1,8 @@
 """``python -m harness.forkserver FD``: start the command line by forking a process that has imported it already.
 
-A start of Python with all that we import takes most of a second of the processor's time, and the suite starts us some
-two hundred times. What is started here has everything else of a process of its own: its files, folder, environment,
-signals and exit status.
+Starting Python with all our imports takes most of a CPU second, and the suite starts the command line some two
+hundred times. A forked process has everything else of its own: its files, folder, environment, signals and exit
+status.
 """
 
 import gc
@@ -27,18 +27,18 @@ IMPORTED = (
     "rich.table",
     "rich.syntax",
 )
-"""Nothing that looks at the terminal or the environment when it is imported, as ``cli.output`` does."""
+"""Modules that do not read terminal or environment on import, as ``cli.output`` does."""
 
 MOST_BYTES = 1 << 20
 
 
 def main() -> None:
-    """Start what is asked for, until nobody can ask any more."""
+    """Serve requests until no client is left."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     for name in IMPORTED:
         import_module(name)
     gc.collect()
-    # Otherwise each process would look through all of it again at its end, which takes 0.3 s, and copy it for that.
+    # Otherwise each process would collect these objects at its end, which takes 0.3 s and copies their pages.
     gc.freeze()
     _serve(requests)
 
@@ -58,7 +58,7 @@ def _serve(requests: socket.socket) -> None:
 
 
 def _forked(requests: socket.socket) -> bool:
-    """Whether this is the new process; its number is told once it is nobody's child, and so that of whoever asked."""
+    """Return True in the new process. Its number is reported once it is an orphan, and can be adopted by the client."""
     reading, writing = os.pipe()
     between = os.fork()
     if between:
@@ -85,7 +85,7 @@ def _begin(
     has_folder: bool,
     has_session: bool,
 ) -> None:
-    """Be the command that *words* are, with modules of *folder* if it *has_folder*."""
+    """Run the command line *words*, with modules of *folder* if it *has_folder*."""
     if has_session:
         os.setsid()
     for number, stream in enumerate(streams):
@@ -104,10 +104,10 @@ def _begin(
 
 
 def _fork_what_it_starts() -> None:
-    """Have the sandbox of ``dev`` forked as well, from what this process is now."""
+    """Fork the sandbox of ``dev`` from the current process as well."""
     client, requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not os.fork():
-        # A terminal's Ctrl-C is for the command alone.
+        # Ctrl-C in a terminal is for the command alone.
         os.setsid()
         client.close()
         _serve(requests)
@@ -117,7 +117,7 @@ def _fork_what_it_starts() -> None:
 
 
 def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:
-    """A standard stream as Python makes it at its start."""
+    """Return a standard stream like Python at startup."""
     stream: Any = open(number, mode, errors=errors, closefd=False)  # noqa: SIM115  # it stays open
     at_once = "PYTHONUNBUFFERED" in os.environ
     if mode == "w":

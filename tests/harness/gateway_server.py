@@ -1,4 +1,4 @@
-"""The real gateway on a real socket, and a client for it that reads like sentences."""
+"""The real gateway on a real socket, and a readable client."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ from connector_gateway.cli.installation import emulator_settings
 from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import KeyScope
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
@@ -36,10 +36,10 @@ from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100
-"""Calls of one caller."""
+"""The calls of one caller."""
 
 IDLE_SECONDS = 600
-"""Longer than any caller is silent."""
+"""Longer than any silence of a caller."""
 
 OPERATOR = "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU"
 FAST = {
@@ -47,19 +47,19 @@ FAST = {
     "GATEWAY_GRACE_SECONDS": "0.15",
     "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
 }
-"""Settings that keep tests from waiting, and looks out of journals.
+"""Settings that avoid waits in tests, and keep polls out of journals.
 
-Budgets are opened wide unless a test is about pacing.
+Budgets are large unless a test is about pacing.
 """
 
 WIDE = "100000/1"
 BACKOFF_SECONDS = 0.001
 SETTLE_SECONDS = "0.3"
-"""Twice the grace time: the first call says that nothing is known, and a repeat at once waits and then writes."""
+"""Twice the grace time: the first call has an unknown outcome, and an immediate repeat waits and writes."""
 
 
 class _Hurried:
-    """What uvicorn waits with: it looks whether it is to stop ten times a second, and then waits once more."""
+    """Replaces the sleep of uvicorn, which checks ten times per second for its shutdown, and then sleeps once more."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(asyncio, name)
@@ -73,7 +73,7 @@ uvicorn.server.asyncio = _Hurried()  # type: ignore[assignment, attr-defined]  #
 
 
 GENERAL = [("place", "request"), ("parameter", "connection_id"), ("header", "Authorization")]
-"""Places that say no more than the code of an error."""
+"""Locations that only repeat the code of an error."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class Reply:
 
     @property
     def data(self) -> Any:
-        """``data`` of a success; anything else fails the test with what was said."""
+        """The ``data`` of a success. Raises for an error, with its body."""
         assert 200 == self.status, self.body
         return self.body["data"]
 
     @property
     def code(self) -> str:
-        """The code of an error; a success fails the test."""
+        """The code of an error. Raises for a success."""
         assert self.status >= 400, self.body
         code: str = self.body["error"]["code"]
         return code
@@ -105,7 +105,7 @@ class Reply:
 
     @property
     def facts(self) -> list[dict[str, Any]]:
-        """The details of an error without its code, and without a place that all errors of that code have."""
+        """The details of an error without its code, and without a location that all errors of that code have."""
         codes = {detail["code"] for detail in self.details if "code" in detail}
         assert codes <= {self.code}, self.body
         shared = [("code", self.code), *GENERAL]
@@ -133,13 +133,13 @@ class Gateway:
     loop: asyncio.AbstractEventLoop
     http: httpx.Client = field(repr=False, default_factory=lambda: httpx.Client(timeout=60))
     pool: PoolManager = field(repr=False, default_factory=lambda: PoolManager(maxsize=MOST_AT_ONCE, timeout=60))
-    """What calls are sent by: it takes half of the time that a client of httpx takes for each."""
+    """The client of calls, which takes half of the time of an httpx client."""
 
     opened: ExitStack = field(repr=False, default_factory=ExitStack)
-    """What is closed when the gateway has been used."""
+    """Closed together with the gateway."""
 
     def get(self, path: str, /, **query: Any) -> Reply:
-        """``GET /v1/connectors{path}``."""
+        """Send ``GET /v1/connectors{path}``."""
         return self.request("GET", f"/v1/connectors{path}", params=self._with_connection(path, query))
 
     def pages(self, path: str, /, **query: Any) -> list[Reply]:
@@ -154,11 +154,11 @@ class Gateway:
         return [item for page in self.pages(path, **query) for item in page.data]
 
     def post(self, path: str, /, headers: Mapping[str, str] | None = None, **body: Any) -> Reply:
-        """``POST /v1/connectors{path}``."""
+        """Send ``POST /v1/connectors{path}``."""
         return self.request("POST", f"/v1/connectors{path}", json=self._with_connection(path, body), headers=headers)
 
     def patch(self, path: str, /, headers: Mapping[str, str] | None = None, **body: Any) -> Reply:
-        """``PATCH /v1/connectors{path}``."""
+        """Send ``PATCH /v1/connectors{path}``."""
         return self.request("PATCH", f"/v1/connectors{path}", json=self._with_connection(path, body), headers=headers)
 
     def request(
@@ -171,7 +171,7 @@ class Gateway:
         json: Any = None,
         content: Any = None,
     ) -> Reply:
-        """Any request, with this caller's key unless *headers* say otherwise."""
+        """Send a request, with this caller's key unless *headers* override it."""
         sent = {"Authorization": f"Bearer {self.key}"} | dict(headers or {})
         address = self.base_url + path + (f"?{httpx.QueryParams(params)}" if params else "")
         response = self._sent(method, address, sent, json, content)
@@ -182,35 +182,35 @@ class Gateway:
         return reply
 
     def operator(self, method: str, path: str, **more: Any) -> Reply:
-        """A management request with the operator's token."""
+        """Send a management request with the operator's token."""
         return self.request(method, path, headers={"Authorization": f"Bearer {OPERATOR}"}, **more)
 
     def with_key(self, scope: KeyScope = "read_write", **more: Any) -> "Gateway":
-        """The same caller with a new key of its workspace."""
+        """Return the same caller with a new key of its workspace."""
         key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]
         return replace(self, key=key)
 
     def for_caller_of(self, caller: "Gateway") -> "Gateway":
-        """This gateway as it answers the *caller* of another: a key and connections that it knows as well."""
+        """Return this gateway with the key and connections of *caller*, which it knows as well."""
         return replace(self, key=caller.key, workspace_id=caller.workspace_id, connections=caller.connections)
 
     def together(self, *calls: Callable[[], T]) -> list[T]:
-        """The results of *calls*, made at the same time."""
+        """Run *calls* concurrently, and return their results."""
         with ThreadPoolExecutor(len(calls)) as pool:
             return list(pool.map(lambda call: call(), calls))
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of *coroutine*, run where the gateway runs."""
+        """Run *coroutine* on the gateway's loop, and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
 
-    # The other side: what reached the third party, and what goes wrong there
+    # The vendors: received requests and injected faults
 
     def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
-        """Method, path and status of what reached the vendor since the last ``clear``."""
+        """Return method, path and status of the vendor requests since the last ``clear``."""
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].context.request_log]
 
     def clear(self, connector: str) -> None:
-        """Forget the journal and faults, open what was closed, and put the knobs back with limits off.
+        """Clear journal and faults, unblock budgets, and reset the knobs with limits off.
 
         What a fault still holds up goes on and is waited for, so that it is in no later journal.
         """
@@ -222,7 +222,7 @@ class Gateway:
         self.run(self._open_budgets(connector))
 
     def forget_writes(self) -> None:
-        """Forget who owns which object, since the vendor begins again and issues its identifiers again."""
+        """Delete the ownership of objects, since the reset vendor issues the same identifiers again."""
 
         async def forget() -> None:
             await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
@@ -231,32 +231,32 @@ class Gateway:
         self.run(forget())
 
     async def _open_budgets(self, connector: str) -> None:
-        """Open the budgets that errors have closed: the next test is not about them."""
+        """Unblock the budgets that errors have blocked."""
         if isinstance(self.app._shared, LocalCounters):
             self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **options: Any) -> None:
-        """Let the next matching request to the vendor go wrong (see the control route)."""
+        """Inject a fault into the next matching vendor request (see the control route)."""
         self._control(connector, "faults", options)
 
     def knob(self, connector: str, **knobs: Any) -> None:
-        """Turn knobs of the emulator."""
+        """Set knobs of the emulator."""
         self._control(connector, "knobs", knobs)
 
     def act(self, connector: str, **action: Any) -> Any:
-        """Do what a person does in the application."""
+        """Perform a user action at the vendor."""
         return self._control(connector, "act", action)
 
     def revoke(self, connector: str) -> None:
-        """Withdraw the authorisation."""
+        """Revoke the authorisation."""
         self._control(connector, "revoke", {})
 
     def authorise(self, connector: str) -> None:
-        """Grant it again."""
+        """Restore the authorisation."""
         self._control(connector, "authorise", {})
 
     def examples(self, connector: str) -> dict[str, Any]:
-        """Identifiers of seeded objects."""
+        """Return identifiers of seeded objects."""
         return self.sandbox.emulators[connector].examples()
 
     def _control(self, connector: str, what: str, body: Mapping[str, Any]) -> Any:
@@ -291,7 +291,7 @@ def run_gateway(
     port: int = 0,
     **settings: str,
 ) -> Iterator[Gateway]:
-    """A started gateway in front of *sandbox*, with a workspace, a key without a tight limit and the connections.
+    """Run a gateway in front of *sandbox*, with a workspace, a key with a high limit and the connections.
 
     One that is not *alone* may share its database with another. One whose *port* is given has an address that others
     can be told before it is started.
@@ -313,7 +313,7 @@ def run_gateway(
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
-    # Whoever sends a call just as the gateway closes an idle connection gets no answer.
+    # A call that is sent while the gateway closes an idle connection gets no response.
     running.config.timeout_keep_alive = IDLE_SECONDS
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
@@ -333,7 +333,7 @@ def run_gateway(
 
 
 def free_port() -> int:
-    """A port that nobody listens on just now."""
+    """Return a currently unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number: int = probe.getsockname()[1]
@@ -341,7 +341,7 @@ def free_port() -> int:
 
 
 def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:
-    """The settings with which the emulators of *sandbox* are asked in place of the applications."""
+    """Return the settings that direct a gateway to the emulators of *sandbox*."""
     described = sandbox.describe()
     upstreams = {name: one for name, one in described["upstreams"].items() if name in connectors}
     return emulator_settings(upstreams, described["clients"])
@@ -365,11 +365,11 @@ def _caller(
 
 
 Restarting = Callable[[], AbstractContextManager[Gateway]]
-"""Starts a gateway on the same state each time it is asked: what was remembered in memory is gone."""
+"""Starts a gateway on the same state with empty caches each time it is called."""
 
 
 def restartable_gateway(sandbox: Sandbox, folder: Path, **more: Any) -> Restarting:
-    """Starts gateways one after the other on the state in *folder*, with the key and connections of the first."""
+    """Return a function that restarts a gateway on the state in *folder*, with the key and connections of the first."""
     first: list[Gateway] = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""A browser without scripts: opens pages, follows links, fills forms in, and keeps cookies."""
+"""A browser without scripts: opens pages, follows links, submits forms, and stores cookies."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
@@ -11,7 +11,7 @@ from harness.gateway_server import OPERATOR, Gateway
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """A page as it came."""
+    """A received page."""
 
     response: httpx.Response = field(repr=False)
 
@@ -40,26 +40,26 @@ class HtmlPage:
 
     @property
     def alert(self) -> str:
-        """What the page says first of all, because something did not work."""
+        """The error message of the page."""
         return " ".join(self.one("[role=alert]").get_text(" ").split())
 
     def one(self, selector: str) -> Tag:
-        """The one element that *selector* finds."""
+        """Return the only element that *selector* matches."""
         (matches,) = self.html.select(selector)
         return matches
 
     def rows(self, selector: str = "table") -> list[list[str]]:
-        """The cells of a table, row by row."""
+        """Return the cells of a table, row by row."""
         matches = self.html.select(f"{selector} tbody tr")
         return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in matches]
 
     def link(self, words: str) -> str:
-        """Where the first link leads that reads as *words*."""
+        """Return the target of the first link with the text *words*."""
         matches = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
         return urljoin(str(self.response.url), matches[0])
 
     def form(self, button: str) -> Tag:
-        """The form that has a button of that name."""
+        """Return the form that has a button of that name."""
         (form,) = [form for form in self.html.select("form") if button in [one.text for one in form.select("button")]]
         return form
 
@@ -69,15 +69,15 @@ class Browser:
 
     def __init__(self, gateway: Gateway) -> None:
         self.http = httpx.Client(base_url=gateway.base_url, follow_redirects=True, timeout=60)
-        # A socket that is left open is blamed on whichever test comes later.
+        # A leaked socket would be reported in a later test.
         gateway.opened.callback(self.http.close)
 
     def open(self, address: str, **query: str) -> HtmlPage:
-        """Go to an address."""
+        """Open a URL."""
         return HtmlPage(self.http.get(address, params=query or None))
 
     def submit(self, page: HtmlPage, button: str, **fields: str) -> HtmlPage:
-        """Fill in the form of *page* that has this button, and press it."""
+        """Fill in the form of *page* that has this button, and submit it."""
         form = page.form(button)
         values = {
             str(one["name"]): str(one.get("value", ""))
@@ -89,7 +89,7 @@ class Browser:
         return HtmlPage(self.http.post(address, data={**values, **chosen, **texts, **fields}))
 
     def sign_in(self, token: str = OPERATOR, at: str = "/console") -> HtmlPage:
-        """Enter the operator token where the page at this address asks for it."""
+        """Enter the operator token if the page at this URL asks for it."""
         return self.submit(self.open(at), "Sign in", operator_token=token)
 
 

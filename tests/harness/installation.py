@@ -1,4 +1,4 @@
-"""The gateway as a process of its own, which can be killed."""
+"""The gateway as a separate process, which can be killed."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @dataclass
 class CallThread:
-    """A call under way, in a thread of its own; its answer is none when the connection broke."""
+    """A running call on a separate thread. Its response is None if the connection broke."""
 
     call: Callable[[], httpx.Response]
     answer: httpx.Response | None = None
@@ -39,7 +39,7 @@ class CallThread:
             self.answer = None
 
     def ended(self) -> httpx.Response | None:
-        """The answer, once there is one or the connection broke."""
+        """Wait for the end of the call, and return the response."""
         self.thread.join(30)
         return self.answer
 
@@ -62,7 +62,7 @@ class Installation:
         self.admin_url = f"http://127.0.0.1:{self.settings.get('GATEWAY_ADMIN_PORT', self.port)}"
 
     def start(self) -> None:
-        """Serve, and return once calls are taken."""
+        """Serve, and wait until the process is ready."""
         environment = {
             "GATEWAY_DATABASE_URL": sqlite_in(self.folder),
             "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
@@ -79,7 +79,7 @@ class Installation:
         wait_until(self.ready)
 
     def ready(self) -> bool:
-        """Whether it takes calls."""
+        """Return True if it is ready."""
         assert self.process is not None
         assert self.process.poll() is None, "it did not start"
         try:
@@ -88,20 +88,20 @@ class Installation:
             return False
 
     def end(self, number: signal.Signals = signal.SIGKILL) -> int:
-        """Send the process a signal and wait for its end; returns its exit code."""
+        """Send the process a signal, and wait for its exit code."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(30)
 
     def manage(self, method: str, path: str, **body: Any) -> Any:
-        """A management request that succeeds."""
+        """Send a management request, which must succeed."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        answer = self.http.request(method, self.admin_url + path, headers=headers, json=body or None)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
+        response = self.http.request(method, self.admin_url + path, headers=headers, json=body or None)
+        assert 200 == response.status_code, response.text
+        return response.json()["data"]
 
     def prepare(self) -> None:
-        """Make a workspace, a key and the connections."""
+        """Create a workspace, a key and the connections."""
         workspace_id = self.manage("POST", "/v1/workspaces", name="tests")["workspace_id"]
         self.key = self.manage("POST", "/v1/keys", workspace_id=workspace_id, scope="read_write")["key"]
         self.connections = {
@@ -116,7 +116,7 @@ class Installation:
         }
 
     def call(self, method: str, path: str, **body: Any) -> httpx.Response:
-        """A call of an operation."""
+        """Call an operation."""
         connector = path.split("/")[1]
         headers = {"Authorization": f"Bearer {self.key}"}
         sent = {"connection_id": self.connections[connector]} | body
@@ -125,7 +125,7 @@ class Installation:
 
 @contextmanager
 def run_installation(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Installation]:
-    """A started gateway process in front of *sandbox*, ready to call."""
+    """Run a gateway process in front of *sandbox*, ready for calls."""
     with httpx.Client(timeout=30) as http:
         installation = Installation(sandbox, folder, http, settings)
         try:

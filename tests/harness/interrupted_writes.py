@@ -1,4 +1,4 @@
-"""What a process leaves behind that dies in the middle of a write: a claim in doubt, with what it planned and sent."""
+"""The state left by a process that crashes during a write: a claim in doubt, with its plan and sent steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,9 +9,9 @@ from sqlalchemy import insert
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.writes.claims import Claim, ClaimName
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName
 from connector_gateway.core.writes.journal import JournalEntry, encryption_context
-from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.core.writes.ownership import INSERT_ROW
 from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
@@ -20,19 +20,19 @@ from harness.gateway_server import Gateway
 
 
 def planned_step(value: Any) -> JournalEntry:
-    """A plan that was made."""
+    """Return the entry of a planned step."""
     return JournalEntry("", value)
 
 
 def sent_step(
     name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0
 ) -> JournalEntry:
-    """A step that was sent *at* an instant, and of which nobody knows what became."""
+    """Return the entry of a step sent *at* a time, whose outcome is unknown."""
     return JournalEntry(name, intent, mark, sent_at=at, settles_at=settles_at)
 
 
 def done_step(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
-    """A step that was carried out."""
+    """Return the entry of a completed step."""
     return JournalEntry(name, intent, mark, sent_at=0.0, learned=learned)
 
 
@@ -47,9 +47,9 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     path: Mapping[str, str] | None = None,
     makes: Mapping[str, str] | None = None,
 ) -> None:
-    """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
+    """Store a claim. *makes* is the kind of object that the steps of a name create."""
     app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
-    name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, KeyText.parse(key))
+    name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, NormalizedKey.parse(key))
     claim = Claim(name, RunId("run_of_the_dead"), 1, RequestDigests("", ""))
     rows = []
     for entry in entries:

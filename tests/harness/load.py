@@ -1,4 +1,4 @@
-"""Callers that go on calling while something is done to those who answer."""
+"""Callers that keep calling while the servers are disturbed."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ CALLERS = 4
 
 @contextmanager
 def under_load(base_url: str, key: str, connection_id: str, database_id: object) -> Iterator[list[int]]:
-    """While inside, keyed writes from four callers, two of them on new connections; the answers' statuses.
+    """Send keyed writes from four callers, two of them on new connections. Yields the statuses of the responses.
 
-    Where there was no answer, the status is 0.
+    The status is 0 without a response.
     """
     statuses: list[int] = []
     ending = threading.Event()

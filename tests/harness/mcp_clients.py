@@ -1,4 +1,4 @@
-"""Agents: the protocol's own client, over both of its transports."""
+"""Agents: the official client of the protocol, over both of its transports."""
 
 import os
 import sys
@@ -20,18 +20,18 @@ PATH = "/mcp"
 
 @dataclass
 class ProgressLog:
-    """What a client is told of a call that goes on."""
+    """Collects progress notifications of a call."""
 
     messages: list[str | None] = field(default_factory=list)
 
     async def note(self, progress: float, total: float | None, message: str | None) -> None:
-        """Keep what is said."""
+        """Store a notification."""
         self.messages.append(message)
 
 
 @asynccontextmanager
 async def agent(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
-    """A client over HTTP, with the gateway's key."""
+    """Run a client over HTTP, with the gateway's key."""
     headers = {"Authorization": f"Bearer {gateway.key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(gateway.base_url + PATH, http_client=http)
@@ -41,37 +41,37 @@ async def agent(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def run_bridge(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
-    """A client of the command, over its standard input and output."""
+    """Run a client of the command, over its standard input and output."""
     command = StdioServerParameters(command=sys.executable, args=["-m", "connector_gateway", "mcp"], env=named(gateway))
     async with Client(command, mode=mode, cache=None) as client:
         yield client
 
 
 def named(gateway: Gateway) -> dict[str, str]:
-    """The environment that leads the command to *gateway*."""
+    """Return the environment that directs the command to *gateway*."""
     own = {"GATEWAY_URL": gateway.base_url, "GATEWAY_API_KEY": gateway.key, "GATEWAY_ENV_FILE": os.devnull}
     return {**os.environ, **own}
 
 
 async def outcomes(client: Client, calls: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The outcome of every one of *calls*, by the name of its tool: its status, or the code of its error."""
+    """Return the outcome of each of *calls* by the name of its tool: its status, or its error code."""
     return {name: outcome(await client.call_tool(name, dict(arguments))) for name, arguments in calls.items()}
 
 
 def outcome(result: CallToolResult) -> str:
-    """The status of a result, or the code of its error."""
+    """Return the status of a result, or its error code."""
     text: str = result.structured_content["error"]["code"] if result.is_error else result.structured_content["status"]
     return text
 
 
 def first_text(result: CallToolResult) -> str:
-    """What a result says first."""
+    """Return the first text of a result."""
     assert "text" == result.content[0].type
     return result.content[0].text
 
 
 def posted(method: str, version: str = "2025-11-25", **params: Any) -> dict[str, Any]:
-    """A request as it is posted, by a client of a former version."""
+    """Post a request as a client of an earlier protocol version."""
     return {
         "headers": {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": version},
         "json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},

@@ -1,4 +1,4 @@
-"""What changes with each recording of calls, replaced by fixed values: the same answers give the same file."""
+"""Fixed values instead of those that vary between recordings of calls: equal responses give the same file."""
 
 import re
 import time
@@ -11,20 +11,20 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.identifiers import ulid
 
 RECORDED_AT = datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp()
-"""The time of the calls, as the reference shows it."""
+"""The time of the calls in the reference."""
 
 STEP_SECONDS = 300
-"""Instants are shown in steps of this length, which is far more than a recording takes."""
+"""Timestamps are rounded to steps of this length, which is much longer than a recording."""
 
 LONGEST_SECONDS = 7200
-"""Longer than anything lasts that is recorded and ends."""
+"""Longer than any recorded lifetime."""
 
 CHANGING: Mapping[str, Any] = {"duration_ms": 12.5, "wait_ms": 0.02, "next_cursor": "ZkS84yb-…", "mac": "6f1e…"}
-"""Fields whose values are replaced, by their names."""
+"""Fields whose values are replaced, by name."""
 
 
 class Normaliser:
-    """Replaces what identifies one recording that begins now; equal values stay equal."""
+    """Replaces varying values of one recording that starts now; equal values stay equal."""
 
     def __init__(self) -> None:
         self._started_at = time.time()
@@ -32,7 +32,7 @@ class Normaliser:
         self._random = Random()
 
     def normalised(self, name: str, call: Any) -> Any:
-        """A *call*, with values that depend on its *name* alone where they are not those of an earlier call."""
+        """Return a *call* with values that depend only on its *name*, unless an earlier call had them."""
         self._random.seed(name)
         return self._replaced(call)
 
@@ -54,11 +54,11 @@ class Normaliser:
         return re.sub(r"^[0-9a-f]{24}$|^[0-9a-f]{16}$", self._timed, text)
 
     def _minted(self, match: re.Match[str]) -> str:
-        """Identifiers that the gateway mints."""
+        """Replace identifiers that the gateway creates."""
         return ulid((int(RECORDED_AT * 1000) << 80) + self._number(match[0]))
 
     def _instant(self, match: re.Match[str]) -> str:
-        """Instants within the recording, and the ends of what began in it."""
+        """Replace timestamps within the recording, and expiry times."""
         after = datetime.fromisoformat(match[0]).timestamp() - self._started_at
         if not -STEP_SECONDS / 2 < after < LONGEST_SECONDS:
             return match[0]
@@ -66,13 +66,13 @@ class Normaliser:
         return replaced.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def _counted(self, match: re.Match[str]) -> str:
-        """Messages of chat, which are named by when they were posted."""
+        """Replace identifiers of chat messages, which are their timestamps."""
         if not self._recent(int(match[1])):
             return match[0]
         return f"{int(RECORDED_AT)}{match[2]}{self._number(match[1] + match[3]) % 1_000_000:06}"
 
     def _timed(self, match: re.Match[str]) -> str:
-        """Identifiers of boards and mail, which begin with the second or the millisecond in which they were made."""
+        """Replace identifiers of boards and mail, which begin with their creation time."""
         digits, unit = (8, 1) if len(match[0]) == 24 else (11, 1000)
         if not self._recent(int(match[0][:digits], 16) / unit):
             return match[0]
@@ -82,7 +82,7 @@ class Normaliser:
         return abs(seconds - self._started_at) < STEP_SECONDS
 
     def _number(self, value: str) -> int:
-        """What stands for one of the values that are replaced."""
+        """Return the replacement of a value."""
         if value not in self._known:
             self._known[value] = self._random.getrandbits(80)
         return self._known[value]

@@ -1,4 +1,4 @@
-"""Packages of npm, which are fetched only for who asks for the tests that need them: ``make javascript``."""
+"""Packages of npm, which are installed only for the tests that need them: ``make javascript``."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offlin
 
 
 def packages_in(folder: Path, of: Path, *more: str) -> Path:
-    """*folder*, with the packages that are locked in *of*, and with *more* files from there; skips unless asked for."""
+    """Return *folder* with the packages locked in *of*, and *more* files from there. Skips unless requested."""
     if not os.environ.get("JAVASCRIPT"):
         pytest.skip("what needs packages of npm is tried with `make javascript` only")
     for name in (*LOCKED, *more):

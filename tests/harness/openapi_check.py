@@ -16,7 +16,7 @@ UNDOCUMENTED_HEADERS = {"content-type", "content-length", "date", "connection"}
 """Headers of HTTP itself."""
 
 LOCATION_FIELDS = {"parameter", "property", "field", "header", "place"}
-"""Names under which a detail says where in the request its fault is."""
+"""Fields of a detail that contain the location of the error."""
 
 REFERENCE = "#/components/schemas/"
 
@@ -24,7 +24,7 @@ REFERENCE = "#/components/schemas/"
 def check_response(method: str, path: str, status: int, headers: Mapping[str, str], body: Any) -> None:
     """Fail if the document does not allow the response to *method* at *path*; other routes are not checked."""
     operation = _operation(method, path.partition("?")[0])
-    if operation is None or "/." in path:  # clients resolve dots before they send the path
+    if operation is None or "/." in path:  # Clients resolve dots before they send the path.
         return
     assert str(status) in operation["responses"], f"{method} {path}: status {status} is not documented"
     response = _resolve(operation["responses"][str(status)])
@@ -36,7 +36,7 @@ def check_response(method: str, path: str, status: int, headers: Mapping[str, st
 
 
 def check_details(status: int, body: Any) -> None:
-    """Fail if a detail of a 4xx says neither what is wrong nor where; steps that stand are no faults."""
+    """Fail if a detail of a 4xx has neither a reason nor a location; completed steps are no errors."""
     error = body.get("error") if isinstance(body, dict) and "run_id" in body else None
     if error is None or not 400 <= status < 500:
         return
@@ -98,7 +98,7 @@ def _compiled(reference: str) -> Any:
 
 
 def _reachable(name: str, seen: set[str]) -> Iterator[str]:
-    """Yield the names of all schemas that the one called *name* refers to, itself included."""
+    """Yield the names of all schemas that the schema *name* references, including itself."""
     if name in seen:
         return
     seen.add(name)

@@ -1,4 +1,4 @@
-"""Every operation of every connector, called as callers do, with what they name there and also not there."""
+"""Calls of every operation of every connector, with existing and missing objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ class ReadCall:
 
 
 def calls_of(connector: str) -> ModuleType:
-    """``calls.py`` of a connector's tests."""
+    """Return ``calls.py`` of a connector's tests."""
     return import_module(f"gateway.tests.connectors.{connector}.calls")
 
 
 def writes_of(connector: str) -> Sequence[str]:
-    """The writes of a connector; a repeat of one without a content of its own shows nothing here."""
+    """Return the writes of a connector whose repeats can be detected by their content."""
     return [name for name in KINDS if name.startswith(f"{connector}.") and "vague" not in name]
 
 
 @dataclass(frozen=True)
 class VendorView:
-    """The vendors, asked past the gateway and past the proxy."""
+    """Access to the vendors that bypasses gateway and proxy."""
 
     sandbox: Sandbox
 
@@ -46,21 +46,21 @@ class VendorView:
         return self.sandbox.emulators
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The response to a client other than the gateway."""
+        """Return the response to a client other than the gateway."""
         address = self.sandbox.emulators[connector].context.addresses["base"]
         async with httpx.AsyncClient() as client:
             return (await client.request(method, address + path, json=body, headers=dict(headers))).json()
 
 
 def read(gateway: Gateway, connector: str, reading: ReadCall) -> Reply:
-    """The response to a call that changes nothing."""
+    """Make a call that changes nothing, and return the response."""
     values = {"connection_id": gateway.connections[connector], **reading.values}
     sent = {"params": values} if reading.method == "GET" else {"json": values}
     return gateway.request(reading.method, f"/v1/connectors/{connector}{reading.path}", **sent)
 
 
 def write(gateway: Gateway, world: World, name: str, content: str, key: str | None) -> Reply:
-    """The response to a write, with or without a key."""
+    """Make a write, with or without a key, and return the response."""
     kind = KINDS[name]
     method, path, body = kind.request(world, content)
     sent = {"connection_id": gateway.connections[kind.connector], **body}
@@ -70,7 +70,7 @@ def write(gateway: Gateway, world: World, name: str, content: str, key: str | No
 
 
 def defects(world: World, name: str, content: str, reply: Reply) -> Iterator[str]:
-    """Yield what is wrong with the objects upstream after *reply* to a write."""
+    """Yield defects of the vendor's objects after *reply* to a write."""
     kind, objects = KINDS[name], list(KINDS[name].created(world, content))
     if reply.status != 200:
         yield f"in the end {reply.status} {reply.body['error']}"

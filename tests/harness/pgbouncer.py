@@ -1,4 +1,4 @@
-"""PgBouncer in front of a server of tests, where its program can be had."""
+"""PgBouncer in front of a test server, if the program is available."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ ignore_startup_parameters = {ignored}
 
 @contextmanager
 def run_pgbouncer(address: str, *, ignored: str = "extra_float_digits") -> Iterator[str]:
-    """The *address* through a pooler that shares sessions between transactions, and ignores such start parameters."""
+    """Run a pooler for *address* that shares sessions between transactions, and yield its URL."""
     program = os.environ.get("TESTS_PGBOUNCER") or shutil.which("pgbouncer")
     if program is None:
         pytest.skip("PgBouncer is not installed here")
@@ -41,7 +41,7 @@ def run_pgbouncer(address: str, *, ignored: str = "extra_float_digits") -> Itera
         path = Path(folder) / "pgbouncer.ini"
         path.write_text(CONFIGURATION.format(host=host, user=url.username, port=port, ignored=ignored), "utf-8")
         Path(folder).chmod(0o755)
-        # It does not run as root; whoever may read the server's socket may run it.
+        # It does not run as root; everyone who can read the server's socket can run it.
         process = subprocess.Popen([program, "--user", Path(host).owner(), path], stderr=subprocess.DEVNULL)
         through = url.set(host="127.0.0.1", port=port, query={})
         try:

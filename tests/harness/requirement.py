@@ -1,8 +1,8 @@
-"""Ties a test to what it shows."""
+"""Links a test to the clauses that it covers."""
 
 import pytest
 
 
 def requirement(*clauses: str) -> pytest.MarkDecorator:
-    """Mark a test as showing these clauses of the contract, such as ``notes-7``."""
+    """Mark a test as covering these clauses of the contract, such as ``notes-7``."""
     return pytest.mark.requirement(*clauses)

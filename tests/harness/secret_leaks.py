@@ -1,9 +1,9 @@
-"""Every secret there is, looked for in everything that a test made the gateway say or store.
+"""Search for every secret in all responses, logs and databases that a test produced.
 
 Learned are the credentials and tokens of connections, codes, verifiers and states of consents, the cookies that belong
 to them, connect links, API keys, sessions of the console, the operator token and the clients' secrets.
-Looked through are the answers of every gateway on a socket, with their headers, what was printed and logged, the files
-of SQLite, and the tables of PostgreSQL. What is told on purpose is told in the one kind of answer that is for it.
+Searched are the responses of every gateway on a socket, with their headers, printed and logged texts, the files of
+SQLite, and the tables of PostgreSQL. A secret is allowed only in the kind of response that returns it on purpose.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 LEAST = 12
-"""Characters that a secret of a test has at least: shorter ones are words as well, and could not be looked for."""
+"""The minimum length of a secret in tests: shorter ones are also words, and cannot be searched for."""
 
 RUNS = re.compile(rf"[\w.~+/-]{{{LEAST},}}", re.ASCII)
-"""What secrets consist of, also in base64; texts are reduced to it, so that all of a test is looked through at once."""
+"""The characters of secrets, also in base64. Texts are reduced to them, so that a test is searched in one pass."""
 
 PUBLIC = "key"
-"""The API key of an application: it may be public, and stands in the address of its token page."""
+"""The API key of an app, which can be public, and is in the URL of its token page."""
 
 MOST_ROWS = 1000
-"""Of a table of PostgreSQL that is looked through."""
+"""The number of searched rows of a PostgreSQL table."""
 
 ANSWER = "an answer to "
 INTENDED_RECIPIENTS: Mapping[str, re.Pattern[str]] = {
@@ -47,35 +47,35 @@ INTENDED_RECIPIENTS: Mapping[str, re.Pattern[str]] = {
     "a state": re.compile(f"{ANSWER}(POST /connect/|GET /connect/[a-z]+/callback)"),
     "a cookie of a consent": re.compile(f"{ANSWER}POST /connect/"),
 }
-"""Where secrets of some kinds are told to those whom they are for."""
+"""The responses in which secrets of some kinds are intended."""
 
 
 class Leaks:
-    """The secrets there are, and what was said since the last look."""
+    """The known secrets, and the texts since the last check."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, str] = {}
         self._said: dict[str, set[str]] = {}
 
     def learn(self, secrets: Iterable[Any], kind: str) -> None:
-        """Look for *secrets* from now on."""
+        """Search for *secrets* from now on."""
         for secret in secrets:
             longest = max(RUNS.findall(str(secret)), key=len, default="")
             assert longest, f"{kind} of a test needs {LEAST} characters that secrets have, to be looked for"
             self._secrets[longest] = kind
 
     def forget(self, *secrets: str) -> None:
-        """Look for *secrets* no more, which were told on purpose."""
+        """Stop searching for *secrets*, which were revealed intentionally."""
         for secret in secrets:
             self._secrets.pop(secret, None)
 
     def record(self, where: str, text: str) -> None:
-        """Keep what was said, less what cannot be a secret."""
+        """Store a text, reduced to the characters of secrets."""
         for run in RUNS.findall(text):
             self._said.setdefault(run, set()).add(where)
 
     def collect(self) -> list[str]:
-        """What was told of secrets since the last look: where, and what kind it is, without the secret itself."""
+        """Return the leaks since the last check: location and kind, without the secret itself."""
         said, self._said = self._said, {}
         if not said:
             return []
@@ -88,13 +88,13 @@ class Leaks:
         ]
 
     def stored(self, file: Path) -> list[str]:
-        """What secrets a file has, in the clear."""
+        """Return secrets that a file contains in plaintext."""
         content = file.read_bytes().decode("latin-1") if file.exists() else ""
         return [f"{kind}, in a file" for secret, kind in self._secrets.items() if secret in content]
 
 
 def _leak_locations(secret: str, kind: str, said: Mapping[str, set[str]]) -> list[str]:
-    """Where *secret* was said, and should not have been."""
+    """Return the unintended locations of *secret*."""
     locations = {where for run, sources in said.items() if secret in run for where in sources}
     purpose = INTENDED_RECIPIENTS.get(kind)
     return sorted(where for where in locations if purpose is None or not purpose.match(where))
@@ -105,7 +105,7 @@ LEAKS = Leaks()
 
 
 def listen() -> None:
-    """Learn every secret where it is made or sealed, and hear what is logged where tests capture it."""
+    """Learn every secret where it is created or encrypted, and capture logs."""
     _before(Vault, "encrypt", _sealing)
     _before(TokenEndpointClient, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
     _before(LogCapture, "__call__", lambda _, __, event: LEAKS.record("the log", repr(event)))
@@ -130,7 +130,7 @@ def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
         LEAKS.learn((one["secret"] for one in secrets["secrets"]), "a webhook's secret")
     if owner.startswith(("conn_", OWNER)):
         kind = "a secret of a connection" if owner.startswith("conn_") else "a verifier"
-        # What a consent has as its token is that of the connect link.
+        # The token of a consent is that of the connect link.
         public = "token" if owner.startswith(OWNER) else PUBLIC
         LEAKS.learn((secret for name, secret in secrets.items() if name != public), kind)
 
@@ -141,7 +141,7 @@ def _departing(departure: Any) -> None:
 
 
 def _before(owner: Any, name: str, hear: Callable[..., None]) -> None:
-    """Have *hear* told what a method is given."""
+    """Call *hear* with the arguments of a method."""
     method = getattr(owner, name)
 
     def heard(self: Any, *args: Any) -> Any:
@@ -152,7 +152,7 @@ def _before(owner: Any, name: str, hear: Callable[..., None]) -> None:
 
 
 def _after(owner: Any, name: str, hear: Callable[[Any], None]) -> None:
-    """Have *hear* told what a method results in."""
+    """Call *hear* with the result of a method."""
     method: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
     async def heard(self: Any, *args: Any, **named: Any) -> Any:
@@ -164,12 +164,12 @@ def _after(owner: Any, name: str, hear: Callable[[Any], None]) -> None:
 
 
 def _overhear_databases() -> None:
-    """Look through databases of PostgreSQL before they are closed; those of SQLite are files."""
+    """Search PostgreSQL databases before they are closed; those of SQLite are files."""
     close = Database.__aexit__
 
     async def closing(database: Database, *error: object) -> None:
         if not database.embedded:
-            # One that is away, or broken by its test, is not looked through.
+            # A database that is unavailable, or broken by its test, is not searched.
             with suppress(Exception):
                 async with asyncio.timeout(5):
                     LEAKS.record("the database", await contents(database))
@@ -179,13 +179,13 @@ def _overhear_databases() -> None:
 
 
 async def contents(database: Database) -> str:
-    """The contents of the tables."""
+    """Return the contents of the tables."""
     queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
     return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
 
 
 class Overheard:
-    """An application whose answers are heard."""
+    """An application whose responses are captured."""
 
     def __init__(self, application: Any) -> None:
         self._application = application
@@ -194,7 +194,7 @@ class Overheard:
         return getattr(self._application, name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as it does."""
+        """Respond like the application."""
 
         async def say(message: Message) -> None:
             for text in _texts(message):
@@ -205,9 +205,9 @@ class Overheard:
 
 
 def _texts(message: Message) -> Iterator[str]:
-    """What a part of an answer says in its headers or its body."""
+    """Return the text of a response message."""
     for name, value in message.get("headers", ()):
         yield f"{name.decode('latin-1')}: {value.decode('latin-1')}"
     body = message.get("body", b"")
     if body:
-        yield bytes(body).decode("latin-1")  # pieces of large answers are views
+        yield bytes(body).decode("latin-1")  # Pieces of large responses are views.

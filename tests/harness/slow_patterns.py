@@ -1,7 +1,7 @@
-"""Every pattern of a package, and texts that are made from a pattern to be slow.
+"""Every regular expression of a package, and texts that are generated to make a pattern slow.
 
-A text is an example of what the pattern's parts match, one run of parts repeated up to 64 KB, then something that no
-part takes. Wherever two ways of matching compete, one of these texts makes the pattern try both, again and again.
+A text is an example of what the pattern's parts match, one run of parts repeated up to 64 KB, and a suffix that no
+part matches. If two ways of matching compete, one of these texts makes the pattern try both, again and again.
 """
 
 import ast
@@ -20,10 +20,10 @@ from typing import Any
 
 SIZE = 64 * 1024
 MOST_SECONDS = 0.25
-"""Of the processor's time; what grows with the square of the text takes seconds."""
+"""CPU seconds; a text with quadratic cost takes seconds."""
 
 SHORTER = 4
-"""How much shorter the texts are that are tried first."""
+"""The factor by which the first texts are shorter."""
 
 SEARCHING = {"search", "sub", "subn", "split", "findall", "finditer"}
 FUNCTIONS = SEARCHING | {"match", "fullmatch"}
@@ -31,7 +31,7 @@ FUNCTIONS = SEARCHING | {"match", "fullmatch"}
 
 @dataclass(frozen=True)
 class PatternUse:
-    """A pattern, where it is, and whether it is looked for anywhere in a text or only at the beginning."""
+    """A pattern, its location, and whether it is searched or matched at the start."""
 
     where: str
     pattern: re.Pattern[Any]
@@ -39,14 +39,14 @@ class PatternUse:
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """All modules of *package* that can be imported by themselves."""
+    """Return all importable modules of *package*."""
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.endswith(("__main__", ".migrations.env")):
             yield importlib.import_module(module.name)
 
 
 def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
-    """The patterns that a constant holds, in tuples, lists and dictionaries too."""
+    """Return the patterns in a constant, also within tuples, lists and dictionaries."""
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
@@ -57,14 +57,14 @@ def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
 
 
 def called(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
-    """Every call of a method: of what, which, and the call."""
+    """Yield every call of a method: its object, its name, and the call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield ast.unparse(node.func.value).rpartition(".")[2], node.func.attr, node
 
 
 def written(tree: ast.AST, names: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """The patterns that are written where they are used or declared, and whether they are searched for."""
+    """Return the patterns in method calls and declarations, and whether they are searched."""
     for of, method, call in called(tree):
         if of == "re" and method in FUNCTIONS:
             yield from ((text, method in SEARCHING) for text in texts_of(call.args[0], names))
@@ -74,21 +74,21 @@ def written(tree: ast.AST, names: Mapping[str, Any]) -> Iterator[tuple[str, bool
 
 
 def texts_of(node: ast.expr, names: Mapping[str, Any]) -> list[str]:
-    """What an expression stands for, if that is a text and made of constants of its module."""
+    """Return the value of an expression of constants, if it is a text."""
     try:
-        value = eval(ast.unparse(node), dict(names))  # an expression of the package itself
+        value = eval(ast.unparse(node), dict(names))  # An expression of the package itself
     except NameError:
         return []
     return [value] if isinstance(value, str) else []
 
 
 def _matching(source: str) -> str:
-    """*source* if anything in it can be a pattern or the use of one; most modules need not be read."""
+    """Return *source* if it can contain a pattern or its use; most modules need not be parsed."""
     return source if any(f".{name}(" in source for name in FUNCTIONS) or "pattern" in source else ""
 
 
 def patterns_of(package: ModuleType) -> list[PatternUse]:
-    """Every pattern of *package*."""
+    """Return every pattern of *package*."""
     trees = {module: ast.parse(_matching(Path(str(module.__file__)).read_text("utf-8"))) for module in modules(package)}
     uses = [(of, method) for tree in trees.values() for of, method, _ in called(tree)]
     searched = {of for of, method in uses if method in SEARCHING}
@@ -105,16 +105,16 @@ def patterns_of(package: ModuleType) -> list[PatternUse]:
     return list(patterns.values())
 
 
-# Texts made to be slow
+# Generation of slow texts
 
 
 def example(parsed: Iterable[Any]) -> str:
-    """The shortest text that the parts of a pattern match."""
+    """Return the shortest text that the parts of a pattern match."""
     return "".join(part_example(operator, argument) for operator, argument in parsed)
 
 
 def part_example(operator: Any, argument: Any) -> str:
-    """The shortest text for one part; a part that may be left out is taken once."""
+    """Return the shortest text for one part; an optional part is taken once."""
     if operator in REPEATS:
         least, _, inner = argument
         return example(inner) * max(1, min(int(least), 40))
@@ -127,7 +127,7 @@ CANDIDATES = [*"a0A. -_/@:;=<>&%#\"'\\|\n\t,()[]{}!?*+", "\x00", "é"]
 
 
 def one_of(members: Any) -> str:
-    """A character that a class takes, one that other classes are likely to take as well."""
+    """Return a character of a class, preferably one that other classes contain as well."""
     character_class = re.compile(class_of(members))
     return next((one for one in CANDIDATES if character_class.fullmatch(one)), "a")
 
@@ -143,7 +143,7 @@ CATEGORIES = {
 
 
 def class_of(members: Any) -> str:
-    """A character class, written out again."""
+    """Return the source of a character class."""
     parts = []
     for operator, argument in members:
         if operator is constants.NEGATE:
@@ -166,11 +166,11 @@ EXAMPLES: Mapping[Any, Callable[[Any], str]] = {
     constants.ATOMIC_GROUP: example,
     constants.BRANCH: lambda argument: example(argument[1][0]),
 }
-"""What other parts match, by what they are; those that match no character are left out."""
+"""The texts of other parts by kind, except those that match no character."""
 
 
 def sequences(parsed: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Every sequence of parts in a pattern, whatever it is nested in, and what leads there."""
+    """Yield every sequence of parts in a pattern at any depth, with its prefix."""
     parts = list(parsed)
     yield "", parts
     for index, (operator, argument) in enumerate(parts):
@@ -181,7 +181,7 @@ def sequences(parsed: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def within(operator: Any, argument: Any) -> Iterator[Any]:
-    """The sequences directly inside of a part."""
+    """Return the direct subsequences of a part."""
     if operator in REPEATS:
         yield argument[2]
     elif operator is constants.SUBPATTERN:
@@ -199,20 +199,20 @@ ENDINGS = ("", "\x00", "\n\x00", " ")
 
 @dataclass(frozen=True, order=True)
 class Recipe:
-    """A beginning, what is repeated after it, and an end that fits nothing."""
+    """A prefix, a repeated text, and a suffix that matches nothing."""
 
     lead: str
     repeated: str
     ending: str
 
     def text(self, size: int) -> str:
-        """The text of that *size*."""
+        """Return the text of that *size*."""
         begun = self.lead + self.repeated * (size // len(self.repeated))
         return begun[: size - len(self.ending)] + self.ending
 
 
 def recipes(pattern: re.Pattern[Any]) -> set[Recipe]:
-    """How texts are made from *pattern*, with each run of its parts repeated."""
+    """Return recipes from *pattern*, with each run of its parts repeated."""
     results = {Recipe("", one, "\x00") for one in CANDIDATES}
     for lead, parts in sequences(parser.parse(as_text(pattern.pattern), pattern.flags)):
         for first, last in combinations(range(len(parts) + 1), 2):
@@ -223,7 +223,7 @@ def recipes(pattern: re.Pattern[Any]) -> set[Recipe]:
 
 
 def slow_texts(pattern: re.Pattern[Any], size: int = SIZE) -> set[str]:
-    """Texts of that *size* made from *pattern*."""
+    """Return texts of that *size* generated from *pattern*."""
     return {recipe.text(size) for recipe in recipes(pattern)}
 
 
@@ -232,7 +232,7 @@ def as_text(pattern: str | bytes) -> str:
 
 
 def seconds(use: PatternUse, text: str) -> float:
-    """What matching costs: anywhere in the text, or only at its beginning."""
+    """Return the cost of a search or match in seconds."""
     subject: Any = text.encode("latin-1", "replace") if isinstance(use.pattern.pattern, bytes) else text
     begun = time.thread_time()
     use.pattern.fullmatch(subject)
@@ -243,7 +243,7 @@ def seconds(use: PatternUse, text: str) -> float:
 
 
 def slow(use: PatternUse, size: int = SIZE) -> list[str]:
-    """The first text of that *size* that takes the pattern too long, in words; empty if there is none.
+    """Return the first text of that *size* that is too slow for the pattern, in words. Empty if there is none.
 
     A shorter text tells whether the long one can: what grows with the cube of the text is not let through by it either.
     """

@@ -1,4 +1,4 @@
-"""Storage that fails in the ways in which storage does."""
+"""Storage failures."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from connector_gateway.storage.sql.database import Database
 
 @contextmanager
 def read_only(database: Database) -> Iterator[None]:
-    """While inside, *database* takes no writes, as when its disk was mounted again for reading only."""
+    """Make *database* read-only during the block, like a disk that was remounted."""
     modes = ["ON"] if database.embedded else ["ONLY"]
     words = "PRAGMA query_only=" if database.embedded else "SET SESSION CHARACTERISTICS AS TRANSACTION READ "
 
@@ -26,12 +26,12 @@ def read_only(database: Database) -> Iterator[None]:
     try:
         yield
     finally:
-        # Connections that have been changed are changed back when they are used next.
+        # Changed connections are restored on their next use.
         modes.append("OFF" if database.embedded else "WRITE")
 
 
 def lose_acknowledgements(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on commits are carried out, and then the connection is gone."""
+    """From now on, commit and then break the connection."""
     dialect = database._engine.dialect
     commit = dialect.do_commit
 
@@ -43,7 +43,7 @@ def lose_acknowledgements(database: Database, monkeypatch: pytest.MonkeyPatch) -
 
 
 class Stuck:
-    """Work that hangs, as on a disk that does not answer, until it is let go."""
+    """Work that hangs, as on an unresponsive disk, until it is released."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -55,7 +55,7 @@ class Stuck:
 
 
 class Attempts:
-    """Counts how often a connection was asked for."""
+    """Counts the connections that were requested."""
 
     def __init__(self, database: Database) -> None:
         self.count = 0

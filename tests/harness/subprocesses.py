@@ -1,4 +1,4 @@
-"""Our command line as a process of its own, started by forking where that is possible."""
+"""Our command line as a separate process, started by forking if possible."""
 
 import atexit
 import ctypes
@@ -15,7 +15,7 @@ from typing import Any
 
 COMMAND = [sys.executable, "-m", "connector_gateway"]
 OWN = [sys.executable, "-P", "-m", "connector_gateway"]
-"""How we start ourselves: no module is taken from the working folder."""
+"""Our command line in Python; no module is loaded from the working folder."""
 
 TESTS = Path(__file__).parent.parent
 PR_SET_CHILD_SUBREAPER = 36
@@ -23,14 +23,14 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def start(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess.Popen[Any]":
-    """The command with these *words*, behind those of a *wrapper*; options are those of ``subprocess.Popen``."""
+    """Start the command with *words*, behind a *wrapper*; options are those of ``subprocess.Popen``."""
     alike = sys.platform == "linux" and not wrapper and _is_like_this(options.get("env"))
     kind = ForkedProcess if alike else subprocess.Popen
     return kind([*wrapper, *COMMAND, *words], **options)
 
 
 def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess.CompletedProcess[str]":
-    """The command with these *words*, once it has ended, and what it said."""
+    """Run the command with *words*, and return the completed process."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with start(*words, wrapper=wrapper, **pipes, **options) as process:
         try:
@@ -41,20 +41,20 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
 
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
-    """Whether Python itself is told the same in *environment* as it was here."""
+    """Return True if *environment* has the same variables for Python as this process."""
     return environment is None or python_environment(environment) == python_environment(os.environ)
 
 
 def python_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What Python itself is told in *environment*."""
+    """Return the variables for Python in *environment*."""
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
 class ForkedProcess(subprocess.Popen[Any]):
-    """A process that was not started again, but forked from one that has imported everything."""
+    """A process that was forked from one that has imported everything."""
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
-        """What the standard library's class does once it has made its pipes."""
+        """Called by the standard library's class after it has created its pipes."""
         self._fork(_server(), args[len(COMMAND) :], more, has_folder=True)
 
     def _fork(self, server: socket.socket, words: list[str], more: Sequence[Any], *, has_folder: bool) -> None:
@@ -74,7 +74,7 @@ class ForkedProcess(subprocess.Popen[Any]):
 
 
 def forking_popen(server: socket.socket) -> type[subprocess.Popen[Any]]:
-    """What starts processes, but asks *server* for those that we are ourselves."""
+    """Return a class that forks our command line from *server*, and starts all other processes."""
 
     class ForkedOrStarted(ForkedProcess):
         def _execute_child(self, args: list[str], *more: Any) -> None:
@@ -87,7 +87,7 @@ def forking_popen(server: socket.socket) -> type[subprocess.Popen[Any]]:
 
 
 def _forked(server: socket.socket, command: bytes, streams: list[int]) -> int:
-    """The number of a new process, which becomes a child of this one."""
+    """Fork a process, adopt it as a child, and return its number."""
     with ONE_AT_A_TIME:
         prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -100,7 +100,7 @@ def _forked(server: socket.socket, command: bytes, streams: list[int]) -> int:
 
 @cache
 def _server() -> socket.socket:
-    """The process that forks for this one, and ends with it."""
+    """The server that forks for this process, and ends with it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "harness.forkserver", str(theirs.fileno())]
     with theirs:

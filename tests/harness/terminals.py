@@ -1,4 +1,4 @@
-"""A terminal of our own, to see what people see."""
+"""A pseudo-terminal, for output as users see it."""
 
 import fcntl
 import os
@@ -16,15 +16,15 @@ STYLES = re.compile("\x1b\\[[0-9;]*m")
 def type_in_terminal(
     columns: int, *command: str, environment: Mapping[str, str], answers: Sequence[str] = ()
 ) -> tuple[int, list[str]]:
-    """Run a command of ours in a terminal of so many *columns*: its exit status, and the lines without their styles.
+    """Run a command of ours in a terminal of that many *columns*. Returns exit code and lines without styles.
 
-    Each prompt is given the next one of *answers*.
+    Each prompt receives the next of *answers*.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     bare = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
     variables = {**bare, "TERM": "xterm-256color", **environment}
-    # In a session of its own, prompts do not ask at the terminal of the tests.
+    # In a separate session, prompts do not read from the terminal of the tests.
     process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, start_new_session=True)
     os.close(theirs)
     output, inputs = b"", iter(answers)
@@ -37,7 +37,7 @@ def type_in_terminal(
 
 
 def _read(terminal: int) -> bytes:
-    """The next bytes; none once nobody writes any more, which Linux tells as an error."""
+    """Return the next bytes, empty after the last writer has closed, which Linux reports as an error."""
     try:
         return os.read(terminal, 65_536)
     except OSError:

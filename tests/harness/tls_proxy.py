@@ -1,4 +1,4 @@
-"""TLS in front of servers of tests that speak none themselves, and certificates for it."""
+"""TLS in front of test servers without TLS, and certificates for it."""
 
 import asyncio
 import ssl
@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 NAME = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a server of tests")])
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
-"""With this a client of PostgreSQL asks for TLS, which begins after the answer ``S``.
+"""The request for TLS of a PostgreSQL client. TLS begins after the response ``S``.
 Source: postgresql.org/docs/current/protocol-message-formats.html, "SSLRequest".
 """
 
 
 def certificate(folder: Path, address: str = "127.0.0.1") -> Path:
-    """A file with a new key and its certificate for *address*, signed by itself."""
+    """Create a file with a new key and a self-signed certificate for *address*."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     here = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
     lasting = x509.CertificateBuilder(NAME, NAME, key.public_key(), x509.random_serial_number())
@@ -35,7 +35,7 @@ def certificate(folder: Path, address: str = "127.0.0.1") -> Path:
 
 @asynccontextmanager
 async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = False) -> AsyncIterator[int]:
-    """The port at which the *server*, at a port or a Unix socket, is reached by TLS only, as *postgres* begins it."""
+    """Run a TLS proxy for *server*, a port or a Unix socket, and yield its port; *postgres* negotiates TLS."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certified)
 
@@ -43,9 +43,11 @@ async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = Fa
         with closing(writer), suppress(OSError, asyncio.IncompleteReadError):
             if postgres:
                 await _begin_tls(reader, writer, context)
-            answers, questions = await _connected(server)
-            with closing(questions):
-                await asyncio.gather(_carry(reader, questions), _carry(answers, writer), return_exceptions=True)
+            server_reader, server_writer = await _connected(server)
+            with closing(server_writer):
+                await asyncio.gather(
+                    _carry(reader, server_writer), _carry(server_reader, writer), return_exceptions=True
+                )
 
     own = None if postgres else context
     async with await asyncio.start_server(pass_on, "127.0.0.1", 0, ssl=own) as listening:
@@ -53,7 +55,7 @@ async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = Fa
 
 
 async def _begin_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ssl.SSLContext) -> None:
-    """Begin TLS as PostgreSQL does; ``ConnectionError`` where it is not asked for."""
+    """Negotiate TLS as PostgreSQL does. Raises ``ConnectionError`` if the client does not request it."""
     if await reader.readexactly(len(SSL_REQUEST)) != SSL_REQUEST:
         raise ConnectionError
     writer.write(b"S")

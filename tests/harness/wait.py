@@ -1,4 +1,4 @@
-"""Waiting for what happens elsewhere: a vendor, another thread, another process, the database."""
+"""Waiting for vendors, threads, other processes and the database."""
 
 import asyncio
 import time
@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 LONGEST_SECONDS = 60.0
-"""Far longer than anything takes, but on a machine that is busy with something else."""
+"""Much longer than anything takes, except on a busy machine."""
 
 PAUSE_SECONDS = 0.005
 
 
 def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause: float = PAUSE_SECONDS) -> None:
-    """Wait until something holds, which is asked for after pauses; an error after too long."""
+    """Poll until *holds* is true. Raises after too long."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
@@ -21,7 +21,7 @@ def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause
 
 
 async def until(holds: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
-    """Wait until something holds that is asked for; an error after too long."""
+    """Poll asynchronously until *holds* is true. Raises after too long."""
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110  # nobody tells when what is asked for comes true
             await asyncio.sleep(PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""An address that events are delivered to, served from threads of its own."""
+"""A webhook endpoint, served from separate threads."""
 
 import json
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @dataclass
 class Inbox:
-    """What arrived; ``answers`` are given in turn, then 200, and a body of ``repeat`` becomes the challenge."""
+    """Received deliveries. ``answers`` are sent in order, then 200; a body of ``repeat`` echoes the challenge."""
 
     address: str = ""
     arrived: Queue[tuple[dict[str, str], bytes]] = field(default_factory=Queue)
     is_there: bool = True
-    """What it answers who only asks for it."""
+    """Whether HEAD requests succeed."""
 
     answers: list[Answer] = field(default_factory=list)
 
     def take(self) -> tuple[dict[str, str], bytes]:
-        """Headers and body of the next delivery."""
+        """Return headers and body of the next delivery."""
         return self.arrived.get(timeout=60)
 
     def next(self) -> dict[str, Any]:
-        """The next delivery's envelope."""
+        """Return the next delivery's envelope."""
         return dict(json.loads(self.take()[1]))
 
     def answer(self, body: bytes) -> Answer:
@@ -39,7 +39,7 @@ class Inbox:
 
 @contextmanager
 def run_receiver() -> Iterator[Inbox]:
-    """A listening inbox."""
+    """Run a receiver."""
     inbox = Inbox()
 
     class Taker(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""``python -m hostile``: attack a gateway, and report what that costs other clients."""
+"""``python -m hostile``: attack a gateway, and report the effects on other clients."""
 
 import sys
 import tempfile
@@ -12,7 +12,7 @@ from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
 from hostile.bystander import Seen, watch_bystander
 from hostile.outcome_cases import every_case, failures, run_cases
-from hostile.token_guesses import RATE, compare
+from hostile.token_attempts import RATE, compare
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -20,18 +20,18 @@ from workspace_sandbox.tables import TablesEmulator
 
 WRONG_TOKENS = "wrong_tokens"
 SAMPLED = 401
-"""One in so many responses to writes is tried beside the attacks: a prime, so that all kinds are met."""
+"""The divisor of tried responses to writes during the attacks: a prime, so that all kinds are met."""
 
 ROW = "{:<20} {:>8} {:>8} {:>8} {:>8} {:>8}"
 
 
 def main() -> None:
-    """Make the attacks that are named, or all of them; ``outcomes`` alone tries every response to every write."""
+    """Run the named attacks, or all of them; ``outcomes`` alone tries every response to every write."""
     if sys.argv[1:] == ["outcomes"]:
         _walk(every=1)
         return
     names = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
-    print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
+    print(ROW.format("attack", "median", "longest", "blocked", "growth", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
         for name in ["nothing", *(name for name in names if name != WRONG_TOKENS)]:
             with run_installation(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _walk(every: int) -> None:
-    """Try one in so many of the responses that a write may get."""
+    """Try a fraction of the responses that a write can get."""
     tried, failed = 0, 0
     with tempfile.TemporaryDirectory() as folder, run_cases(Path(folder)) as walk:
         for case in islice(every_case(), 0, None, every):
@@ -58,7 +58,7 @@ def _walk(every: int) -> None:
 
 
 def _print_delays(folder: Path) -> None:
-    """What the operator and a key notice of wrong tokens from their own address."""
+    """Print the effects of wrong tokens on operator and key requests from the same address."""
     token = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6"}
     with _stand_ins() as sandbox, run_installation(sandbox, folder, **token) as installation:
         noticed = compare(installation)

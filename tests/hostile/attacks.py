@@ -1,4 +1,4 @@
-"""What one client, with a key or without, tries in order to stall or exhaust the process for everybody."""
+"""Attempts of one client, with or without a key, to stall or exhaust the process."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from harness.raw_http import RawHttpClient, open_raw_connection
 KIB = 1024
 MIB = 1024 * KIB
 STALLED_SECONDS = 2.0
-"""The time for which waiting clients hold out; more would only prolong the measurement."""
+"""The time for which waiting clients persist; more would only prolong the measurement."""
 
 Attack = Callable[[Installation], None]
 
@@ -25,41 +25,41 @@ def _body(installation: Installation, body: bytes, path: str = "/v1/connectors/t
     installation.http.post(installation.base_url + path, content=body, headers=headers)
 
 
-def names_given_twice(installation: Installation) -> None:
-    """A body of 316 KB whose names are all different but for the last."""
+def duplicate_names(installation: Installation) -> None:
+    """Return a body of 316 KB whose names are all different except for the last."""
     names = ",".join(f'"k{number}":1' for number in range(30_000))
     _body(installation, f'{{{names},"k29999":1}}'.encode())
 
 
 def many_values(installation: Installation) -> None:
-    """As many values as fit into a body, and faults as many."""
+    """Send as many values as fit into a body, all of them invalid."""
     _body(installation, b'{"records":[' + b",".join([b"1"] * 500_000) + b"]}")
 
 
-def many_faults(installation: Installation) -> None:
-    """As many faults as a body may have."""
+def many_errors(installation: Installation) -> None:
+    """Send as many errors as a body can have."""
     _body(installation, ("{" + ",".join(f'"n{number}":1' for number in range(9_900)) + "}").encode())
 
 
 def long_names(installation: Installation) -> None:
-    """A name of 60 KB above many faults, each of which has it in its path."""
+    """Send a name of 60 KB above many errors, whose paths all contain it."""
     _body(installation, b'{"records":[{"fields":{"' + b"x" * 60_000 + b'":[' + b'"\\u0001",' * 3_000 + b"1]}}]}")
 
 
 def deep_values(installation: Installation) -> None:
-    """A mebibyte of brackets."""
+    """Send a mebibyte of brackets."""
     _body(installation, b'{"records":' + b"[" * (MIB - 100))
 
 
 def many_parameters(installation: Installation) -> None:
-    """A query of thirty thousand parameters."""
+    """Send a query of thirty thousand parameters."""
     headers = {"Authorization": f"Bearer {installation.key}"}
     query = "&".join(["a"] * 30_000)
     installation.http.get(f"{installation.base_url}/v1/connectors/mail/messages?{query}", headers=headers)
 
 
 def long_connections(installation: Installation) -> None:
-    """A hundred connections with names of 50 KB each."""
+    """Send a hundred connection names of 50 KB each."""
     headers = {"Authorization": f"Bearer {installation.key}"}
     for number in range(100):
         named = {"connection_id": f"{number}{'c' * 50_000}"}
@@ -67,34 +67,34 @@ def long_connections(installation: Installation) -> None:
 
 
 def endless_headers(installation: Installation) -> None:
-    """Headers of 40 MB, of nobody."""
+    """Send headers of 40 MB without a key."""
     _pour(installation, b"GET /healthz HTTP/1.1\r\n", b"X-More: " + b"x" * 8000 + b"\r\n", 40 * MIB)
 
 
 def endless_header(installation: Installation) -> None:
-    """One header of 40 MB."""
+    """Send one header of 40 MB."""
     _pour(installation, b"GET /healthz HTTP/1.1\r\nX-More: ", b"x" * 64 * KIB, 40 * MIB)
 
 
 def endless_trailers(installation: Installation) -> None:
-    """Trailers of 40 MB after a short body."""
+    """Send trailers of 40 MB after a short body."""
     begin = b"POST /v1/connectors/notes/pages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n"
     begin += b"Authorization: Bearer " + installation.key.encode() + b"\r\nContent-Type: application/json\r\n\r\n"
     _pour(installation, begin + b"2\r\n{}\r\n0\r\n", b"X-More: " + b"x" * 8000 + b"\r\n", 40 * MIB)
 
 
 def requests_ahead(installation: Installation) -> None:
-    """Two hundred thousand requests, without an answer being read."""
+    """Pipeline two hundred thousand requests, and read no response."""
     _pour(installation, b"", b"GET /healthz HTTP/1.1\r\n\r\n" * 1000, 5 * MIB)
 
 
 def half_requests(installation: Installation) -> None:
-    """Five hundred connections that never end their headers."""
+    """Open five hundred connections that never complete their headers."""
     _hold_open(installation, 500, lambda speaker: speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: " + "x" * 60_000))
 
 
 def half_bodies(installation: Installation) -> None:
-    """A hundred bodies of a mebibyte that stop before their end."""
+    """Send a hundred bodies of a mebibyte that stop before their end."""
     headers = [f"Authorization: Bearer {installation.key}", "Content-Type: application/json"]
 
     def begin(speaker: RawHttpClient) -> None:
@@ -105,24 +105,24 @@ def half_bodies(installation: Installation) -> None:
 
 
 def first_document(installation: Installation) -> None:
-    """The first one to ask for the OpenAPI document, which is made then."""
+    """Request the OpenAPI document for the first time, which builds it."""
     installation.http.get(f"{installation.base_url}/openapi.json")
 
 
 def unread_documents(installation: Installation) -> None:
-    """Three hundred who ask for the document again and again, and read nothing."""
+    """Request the document repeatedly on three hundred connections, and read nothing."""
     requests = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20
     _hold_open(installation, 300, lambda speaker: speaker.say(requests))
 
 
 def unread_answer(installation: Installation) -> None:
-    """One who asks for an attachment of 12 MB as base64, and reads nothing."""
+    """Request an attachment of 12 MB as base64, and read nothing."""
     path = _attachment(installation)
     _hold_open(installation, 1, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
 
 
 def large_messages(installation: Installation) -> None:
-    """A search that finds ten messages of which each has two megabytes of HTML."""
+    """Search for ten messages with two megabytes of HTML each."""
     html = "<p>" + "<b>large</b> &amp; wide<br>" * 80_000
     for number in range(10):
         action = {"action": "receive", "from": "a@b.test", "subject": f"Wide {number}", "body_html": html}
@@ -133,13 +133,13 @@ def large_messages(installation: Installation) -> None:
 
 
 def unread_answers(installation: Installation) -> None:
-    """Forty who ask for an attachment of 12 MB as base64, and read nothing."""
+    """Request an attachment of 12 MB as base64 on forty connections, and read nothing."""
     path = _attachment(installation)
     _hold_open(installation, 40, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
 
 
 def unread_downloads(installation: Installation) -> None:
-    """Forty who follow one link to 12 MB, and read nothing; others still get an answer of that connector."""
+    """Download 12 MB from one link on forty connections without reading; other calls of the connector still succeed."""
     response = installation.http.get(
         installation.base_url + _attachment(installation), headers={"Authorization": f"Bearer {installation.key}"}
     )
@@ -159,7 +159,7 @@ def _search(installation: Installation, **query: Any) -> httpx.Response:
 
 
 def _attachment(installation: Installation) -> str:
-    """Where an attachment of 12 MB is fetched, which somebody has just sent."""
+    """Return the path of an attachment of 12 MB in a new message."""
     file = {"filename": "long.bin", "size_bytes": 12 * MIB}
     action = {"action": "receive", "from": "a@b.test", "subject": "Large", "body_html": "x", "attachments": [file]}
     received = installation.http.post(f"{installation.sandbox.address}/_control/mail/act", json=action)
@@ -173,7 +173,7 @@ def _attachment(installation: Installation) -> str:
 
 
 def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> None:
-    """Send *begin*, then *more* again and again, until that is much or the server has hung up."""
+    """Send *begin*, then *more* repeatedly, until the size is reached or the server disconnects."""
     with open_raw_connection(installation.base_url) as speaker:
         try:
             speaker.say(begin)
@@ -184,7 +184,7 @@ def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> N
 
 
 def _hold_open(installation: Installation, many: int, begin: Callable[[RawHttpClient], None]) -> None:
-    """Begin something on many connections, and then neither read nor write."""
+    """Send a request on many connections, and then neither read nor write."""
     with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
         clients = [
             stack.enter_context(open_raw_connection(installation.base_url, buffer_bytes=4096)) for _ in range(many)
@@ -204,9 +204,9 @@ def _unless_cut(begin: Callable[[RawHttpClient], None], speaker: RawHttpClient) 
 ATTACKS: Mapping[str, Attack] = {
     attack.__name__: attack
     for attack in (
-        names_given_twice,
+        duplicate_names,
         many_values,
-        many_faults,
+        many_errors,
         long_names,
         deep_values,
         many_parameters,

@@ -1,4 +1,4 @@
-"""What an attack costs other clients: delays of ``/healthz``, and memory of the process, seen from outside."""
+"""The effects of an attack on other clients: delays of ``/healthz``, and memory of the process, seen from outside."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from harness.installation import Installation
 
 MEBIBYTE = 1024 * 1024
 AFTERWARDS_SECONDS = 0.5
-"""For what an attack has begun and not ended."""
+"""The time for requests that an attack has not completed."""
 
 TRIES = 5
 
@@ -23,39 +23,39 @@ TESTS = Path(__file__).parent.parent
 
 @dataclass
 class Seen:
-    """Measurements of a bystander."""
+    """The measurements of a bystander."""
 
     delays: Sequence[float] = field(default_factory=list)
     waits: Sequence[float] = field(default_factory=list)
-    """How much of each delay passed while the gateway or the probe waited for a processor."""
+    """The part of each delay in which the gateway or the probe waited for a processor."""
 
     sizes: Sequence[int] = field(default_factory=list)
 
     @property
     def median_ms(self) -> float:
-        """What ``/healthz`` took most of the time."""
+        """The median delay of ``/healthz``."""
         return median(self.delays) * 1000
 
     @property
     def longest_ms(self) -> float:
-        """What it took at the most."""
+        """The longest delay."""
         return max(self.delays) * 1000
 
     @property
     def blocked_ms(self) -> float:
-        """What the gateway itself kept it waiting at the most, over what it took most of the time."""
+        """The longest delay caused by the gateway itself, over the median."""
         own = [delay - waited for delay, waited in zip(self.delays, self.waits, strict=True)]
         return max(own) * 1000 - self.median_ms
 
     @property
     def grown_mib(self) -> float:
-        """By how much the process was larger at times than at the beginning."""
+        """The growth of the process over its initial size."""
         return (max(self.sizes) - self.sizes[0]) / MEBIBYTE
 
 
 @contextmanager
 def watch_bystander(installation: Installation) -> Iterator[Seen]:
-    """Measure while inside; the figures are there afterwards."""
+    """Measure during the block; the results are available afterwards."""
     assert installation.process is not None
     command = [sys.executable, "-m", "hostile.probe", installation.base_url, str(installation.process.pid)]
     seen = Seen()
@@ -72,9 +72,9 @@ def watch_bystander(installation: Installation) -> Iterator[Seen]:
 
 
 def tries(measured: Callable[[], Seen], most_ms: float) -> list[Seen]:
-    """What was *measured* in a few tries; one in which nobody was held up for *most_ms* is the last.
+    """Return a measurement of a few tries; the first without delays above *most_ms* is the last.
 
-    Work that holds the process does so each time. What holds it now and then is the rest of the machine.
+    Work that blocks the process does so each time. Occasional blocks are caused by other programs on the machine.
     """
     seen = [measured()]
     while len(seen) < TRIES and seen[-1].blocked_ms >= most_ms:
@@ -83,7 +83,7 @@ def tries(measured: Callable[[], Seen], most_ms: float) -> list[Seen]:
 
 
 def least_blocked_ms(installation: Installation, work: Callable[[], None], most_ms: float) -> float:
-    """The shortest delay that *work* causes other clients, of a few tries."""
+    """Return the shortest delay of a few tries that *work* causes other clients."""
 
     def measured() -> Seen:
         with watch_bystander(installation) as seen:

@@ -1,4 +1,4 @@
-"""Calls through the mangling proxy, and what is wrong with how they end."""
+"""Calls through the mangling proxy, and violations in their outcomes."""
 
 import sys
 import traceback
@@ -19,26 +19,26 @@ from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
 
 TRIES = 6
-"""The number of repeats of a write with mangled responses; then once more without."""
+"""The number of repeats of a write with mangled responses; one repeat without mangling follows."""
 
 BRIEF = {"download_url", "expires_at", "url"}
-"""What differs each time it is asked for."""
+"""Fields that differ between equal responses."""
 
 UNEXPECTED = {"poll failed", "claiming polls failed", "poll not finished", "object with two owners"}
-"""What is logged where something went wrong that nobody foresaw, beside refused calls."""
+"""Events of unexpected errors, in addition to rejected calls."""
 
 
 @dataclass
 class Hostile(AllConnectors):
-    """A gateway behind the proxy, the vendors before it, and what the gateway logged."""
+    """A gateway behind the mangling proxy, the vendors, and the gateway's log."""
 
     proxy: Mangling
     logged: list[EventDict] = field(repr=False)
 
-    # What every answer must be
+    # Response shapes
 
     def violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """The flaws of the answers to every call of a connector while one answer in three is mangled."""
+        """Return violations in responses to every call of a connector while a third of vendor responses is mangled."""
         readings = self.read_calls(connector)
         return [violation for seed in seeds for violation in self._violations(connector, readings, seed)]
 
@@ -59,13 +59,13 @@ class Hostile(AllConnectors):
             yield f"{call}, seed {seed}: {wrong}: {self.cause()}; mangled: {self.proxy.mangled}"
 
     def cause(self) -> str:
-        """What was logged last, and where it came from."""
+        """Return the last logged error with its source."""
         return cause_of(self.logged[-1]) if self.logged else "nothing was logged"
 
-    # What becomes of writes
+    # Writes
 
     def doubles(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """The flaws of objects whose writes got mangled responses and were repeated until they succeeded."""
+        """Return duplicates of objects whose writes got mangled responses and were repeated until they succeeded."""
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
@@ -86,16 +86,16 @@ class Hostile(AllConnectors):
         self.proxy.stop()
         yield from defects(self.world, name, content, write(gateway, self.world, name, content, content))
 
-    # What is remembered
+    # Caches
 
     def spoiled(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
+        """Return calls with wrong responses after a call whose vendor responses were all mangled."""
         expected = [(reading, read(self.gateway, connector, reading)) for reading in self.read_calls(connector)]
         return [
             f"{reading.method} {reading.path}, seed {seed}: {wrong}"
             for seed in seeds
-            for reading, answer in expected
-            if (wrong := self._spoiled(connector, reading, answer, seed))
+            for reading, response in expected
+            if (wrong := self._spoiled(connector, reading, response, seed))
         ]
 
     def _spoiled(self, connector: str, reading: ReadCall, expected: Reply, seed: int) -> str:
@@ -110,7 +110,7 @@ class Hostile(AllConnectors):
 
 
 def cause_of(entry: Mapping[str, Any]) -> str:
-    """The log entry, and the line of the connector that caused it."""
+    """Return the log entry with the line of the connector that caused it."""
     error = entry.get("exc_info")
     frames = traceback.extract_tb(error.__traceback__) if isinstance(error, BaseException) else []
     frames_in_connectors = [
@@ -120,12 +120,12 @@ def cause_of(entry: Mapping[str, Any]) -> str:
 
 
 def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
-    """Keep the fault that is being handled, which a log otherwise renders later."""
+    """Store the current exception, which logs otherwise render later."""
     return {**entry, "exc_info": sys.exc_info()[1]} if entry.get("exc_info") is True else entry
 
 
 def misshapen(reply: Reply) -> str:
-    """The flaws of the shape of an answer; nothing if all is well."""
+    """Return violations in the shape of a response."""
     if reply.status == 500 or reply.status >= 600:
         return f"{reply.status} {reply.body['error']['code']}"
     if reply.status == 200:
@@ -135,7 +135,7 @@ def misshapen(reply: Reply) -> str:
 
 
 def _lasting(reply: Reply) -> Any:
-    """What an answer says, without what differs each time."""
+    """Return a response without fields that differ between equal responses."""
     return _without(reply.data, BRIEF) if reply.status == 200 else (reply.status, reply.code)
 
 
@@ -147,7 +147,7 @@ def _without(value: Any, names: Collection[str]) -> Any:
 
 @contextmanager
 def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
-    """A started gateway with all connectors behind the proxy, which mangles nothing until a test says so."""
+    """Run a gateway with all connectors behind the proxy, which mangles nothing at first."""
     with (
         run_emulators(**EMULATORS) as sandbox,
         mangling(sandbox) as proxy,

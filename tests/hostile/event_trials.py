@@ -1,4 +1,4 @@
-"""Polls through the mangling proxy, and deliveries that are signed and odd."""
+"""Polls through the mangling proxy, and malformed but signed deliveries."""
 
 import hashlib
 import hmac
@@ -16,12 +16,12 @@ from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
 from harness.watches import settle
 from hostile.call_trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
-from hostile.odd_responses import mangled
+from hostile.response_mutations import mangled
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 NOTES_SECRET = "secret_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"
 POLLS = 3
-"""Mangled polls of each connection, with a change before each of them."""
+"""The number of mangled polls of each connection, with a change before each of them."""
 
 UUID = "73bf39e2-da9d-404d-8b3e-1f77e835ac74"
 BOT = {"team_id": "T04NW2K7QLM", "user_id": "U05RELAYBOT", "is_bot": True, "enterprise_id": None}
@@ -74,17 +74,17 @@ def _chat_deliveries() -> Sequence[Mapping[str, Any]]:
 
 @dataclass
 class EventTrials:
-    """A gateway behind the proxy that polls when a test asks for it."""
+    """A gateway behind the proxy that polls on demand."""
 
     hostile: Hostile
 
     def connect(self, connector: str) -> Gateway:
-        """A new connection that watches, and has not been polled."""
+        """Create a watched connection that has not been polled."""
         settings = {"channels": ["general"], "keywords": ["quetzal"]} if connector == "chat" else {}
         return self.hostile.with_new_connection(connector, **settings)
 
     def change(self, connector: str, text: str) -> None:
-        """Let a person change something that is watched."""
+        """Change watched data as a person."""
         gateway, known = self.hostile.gateway, self.hostile.gateway.examples(connector)
         if connector == "chat":
             gateway.act("chat", action="message", channel_id=known["channel_id"], text=f"quetzal {text}")
@@ -95,7 +95,7 @@ class EventTrials:
             gateway.act("notes", action="update_page", page_id=known["page_id"], properties=properties)
 
     def poll(self, connection_id: str) -> None:
-        """Have everything polled, also what may have been missed in the last minute, and wait for the end of it."""
+        """Poll everything, including possible misses of the last minute, and wait for the end."""
         gateway, app = self.hostile.gateway, self.hostile.gateway.app
         this = tables.watches.c.connection_id == connection_id
         gateway.run(app._watches.mark_behind(time.time() - 60, this))
@@ -104,7 +104,7 @@ class EventTrials:
     # Polls
 
     def poll_violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """What was not foreseen in polls whose answers are mangled, and what a poll in peace then does not find."""
+        """Return unexpected errors of polls with mangled responses, and changes that a later unmangled poll misses."""
         return [f"seed {seed}: {violation}" for seed in seeds for violation in self._poll_violations(connector, seed)]
 
     def _poll_violations(self, connector: str, seed: int) -> Iterator[str]:
@@ -121,11 +121,11 @@ class EventTrials:
         self.poll(connection_id)
         yield from self.unexpected()
         if not self._reports(gateway, connector, f"in peace {seed}"):
-            yield f"the last change is not told after {proxy.mangled}"
+            yield f"the last change is not in the feed after {proxy.mangled}"
         gateway.run(gateway.app.connections.remove(connection_id))
 
     def unexpected(self) -> Iterator[str]:
-        """What was logged since that nobody foresaw."""
+        """Return unexpected errors in the log since the last call."""
         logged = self.hostile.logged[:]
         self.hostile.logged.clear()
         for entry in logged:
@@ -133,7 +133,7 @@ class EventTrials:
                 yield f"{cause_of(entry)}; mangled: {self.hostile.proxy.mangled}"
 
     def _reports(self, gateway: Gateway, connector: str, text: str) -> bool:
-        """Whether the feed tells of a change."""
+        """Return True if the feed contains a change."""
         events = gateway.get(f"/{connector}/events", limit=200).data
         if connector == "chat":
             return any(event["text"] == f"quetzal {text}" for event in events)
@@ -143,7 +143,7 @@ class EventTrials:
     # Deliveries
 
     def delivery_violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
-        """The flaws of the acknowledgements of odd deliveries, and of their consequences."""
+        """Return violations in the acknowledgements of malformed deliveries, and in their effects."""
         connection_id = self.connect(connector).connections[connector]
         self.poll(connection_id)
         self.hostile.logged.clear()
@@ -177,7 +177,7 @@ def _signed(connector: str, body: bytes) -> dict[str, str]:
 
 @contextmanager
 def run_event_trials(folder: Path) -> Iterator[EventTrials]:
-    """A started gateway behind the proxy that polls when a test asks for it."""
+    """Run a gateway behind the proxy that polls on demand."""
     settings = {
         "GATEWAY_WATCH": "on",
         "GATEWAY_NOTES_WATCH_SECONDS": "3600",

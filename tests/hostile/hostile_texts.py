@@ -1,4 +1,4 @@
-"""Valid calls of every operation, with one text in them replaced by something hostile."""
+"""Valid calls of every operation, with one text replaced by a hostile one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +13,15 @@ from harness.operation_calls import read, writes_of
 from simulation.writes import KINDS
 
 LONGEST_QUERY = 60_000
-"""Bytes that the client sends in an address."""
+"""The number of bytes that the client sends in a URL."""
 
 PREPARED = "hostile values"
-"""The content of the objects that the calls name."""
+"""The content of the objects in the calls."""
 
 
 @dataclass(frozen=True)
 class TextParameter:
-    """A call of a connector, and where one of its texts is."""
+    """A call of a connector, and the location of one of its texts."""
 
     connector: str
     call: Call
@@ -31,12 +31,12 @@ class TextParameter:
         return f"{self.connector} {self.call.method} {self.call.path} {'.'.join(map(str, self.where))}"
 
     def put(self, value: str) -> Call:
-        """The call with *value* in that place."""
+        """Return the call with *value* at the location."""
         return replace(self.call, values=_put(self.call.values, self.where, value))
 
 
 def calls(started: AllConnectors, connector: str) -> list[Call]:
-    """Valid calls of *connector*, of every operation; first those that go through."""
+    """Return valid calls of *connector*, of every operation; the successful ones first."""
     writes = []
     for name in writes_of(connector):
         started.prepare(name, PREPARED)
@@ -45,7 +45,7 @@ def calls(started: AllConnectors, connector: str) -> list[Call]:
 
 
 def text_parameters(started: AllConnectors, connector: str) -> list[TextParameter]:
-    """Every text parameter of every operation of *connector*, each once; also those that no call gives."""
+    """Return every text parameter of every operation of *connector* once, including those that no call has."""
     parameters: dict[tuple[Any, ...], TextParameter] = {}
     for call in calls(started, connector):
         operation = _operation(connector, call)
@@ -58,7 +58,7 @@ def text_parameters(started: AllConnectors, connector: str) -> list[TextParamete
 
 
 def _empty(annotation: str) -> Any:
-    """A value of a parameter with an empty text in it, if it takes texts."""
+    """Return a value of a parameter with an empty text in it, if it accepts texts."""
     if "str" not in annotation:
         return None
     return [""] if "ist[" in annotation or "equence[" in annotation else ""
@@ -97,14 +97,14 @@ def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
 
 
 def answers(started: AllConnectors, connector: str, texts: Sequence[str]) -> Iterator[tuple[TextParameter, str, Reply]]:
-    """The response to each of *texts* in each place of *connector*; in queries as much of it as an address may hold."""
+    """Send each of *texts* at each location of *connector*, shortened in queries, and yield the responses."""
     for placed in text_parameters(started, connector):
         for text in texts:
-            sent = text[: _fitting(text)] if placed.call.method == "GET" else text
+            sent = text[: _get_max_length(text)] if placed.call.method == "GET" else text
             yield placed, text, read(started.gateway, connector, placed.put(sent))
 
 
-def _fitting(text: str) -> int:
-    """The number of characters of *text*, which repeats itself, that fit into a URL."""
+def _get_max_length(text: str) -> int:
+    """Return the number of characters of *text*, which repeats itself, that fit into a URL."""
     sample = text[:100]
     return LONGEST_QUERY * len(sample) // len(quote(sample, safe="") or "x")

@@ -1,6 +1,6 @@
-"""``python -m hostile.long_history`` in ``tests``: how long others wait while a long history is searched for nothing.
+"""``python -m hostile.long_history`` in ``tests``: delays of other clients while a long history is searched in vain.
 
-Prints the delays of ``/healthz`` and of a call, quiet and beside the searches; as a figure of an attack, not a test.
+Prints the delays of ``/healthz`` and of a call, idle and during the searches, as a figure of an attack, not a test.
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ ROW = (
 
 
 def fill(folder: Path) -> None:
-    """Make the history long, while nobody serves on it."""
+    """Fill the history while no process is serving it."""
     began = time.time() - 86_400
     rows = ((f"run_{ulid(int((began + n / 100) * 1000) << 80 | n)}", began + n / 100) for n in range(RUNS))
     with closing(sqlite3.connect(folder / "gateway.db")) as database, database:
@@ -39,7 +39,7 @@ def fill(folder: Path) -> None:
 
 
 def search(installation: Installation, ended: threading.Event) -> None:
-    """Search the runs of all workspaces for what is not there, without end."""
+    """Search the runs of all workspaces in vain, repeatedly."""
     headers = {"Authorization": f"Bearer {OPERATOR}"}
     with httpx.Client(headers=headers, timeout=60) as http:
         while not ended.is_set():
@@ -47,7 +47,7 @@ def search(installation: Installation, ended: threading.Event) -> None:
 
 
 def delays(ask: Callable[[], object]) -> list[float]:
-    """Milliseconds that it takes each time."""
+    """Return the milliseconds of each request."""
     measured = []
     for _ in range(MEASURED):
         began = time.perf_counter()
@@ -57,7 +57,7 @@ def delays(ask: Callable[[], object]) -> list[float]:
 
 
 def report(what: str, measured: Sequence[float]) -> None:
-    """Print what was measured."""
+    """Print the measurements."""
     middle, most, worst = statistics.median(measured), measured[int(0.95 * MEASURED)], measured[-1]
     sys.stdout.write(f"{what}: median {middle:.1f} ms, 95 % {most:.1f} ms, worst {worst:.1f} ms\n")
 
@@ -70,7 +70,7 @@ def measure(installation: Installation, when: str) -> None:
 
 
 def main() -> None:
-    """Measure first in peace, then beside those who search."""
+    """Measure first idle, then during the searches."""
     with (
         tempfile.TemporaryDirectory() as name,
         run_emulators(notes=NotesEmulator) as sandbox,

@@ -1,4 +1,4 @@
-"""Writes whose response has another status or body than the vendor's, before and after the work was done.
+"""Writes whose response has another status or body than the vendor's, before or after the write was performed.
 
 ``python -m hostile outcomes`` tries every status with every body for every step of every write, which takes hours;
 the suite and ``make hostile`` try some of them.
@@ -13,7 +13,7 @@ from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import resolve_remedy
-from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
+from connector_gateway.core.writes.write_protocol import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Gateway, Reply
@@ -24,7 +24,7 @@ from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
 STATUSES = range(200, 600)
-"""Those below 200 only announce a response, and are tested where responses are read."""
+"""Statuses below 200 only announce a response, and are tested where responses are read."""
 
 STEPS: Sequence[tuple[str, str, str]] = (
     ("notes.create_page", "POST", "/v1/pages"),
@@ -59,7 +59,7 @@ numbers = count(1)
 
 @dataclass(frozen=True)
 class Case:
-    """One response that a step gets in place of the vendor's."""
+    """One response that replaces the vendor's for one step."""
 
     name: str
     method: str
@@ -67,7 +67,7 @@ class Case:
     status: int
     shape: str
     served: bool
-    """Whether the step is carried out."""
+    """Whether the step is performed."""
 
     keyed: bool
 
@@ -83,7 +83,7 @@ class Case:
 
     @property
     def rejects(self) -> bool:
-        """Whether the connector's table lists the response as a proof that nothing was done."""
+        """Whether the connector's table lists the response as evidence that nothing was done."""
         return Unexpected(self.status, self.shape).rejects(self.connector)
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Case:
 
 
 def every_case() -> Iterator[Case]:
-    """Every status with every body for every step, before and after it was carried out, with a key and without."""
+    """Return every status with every body for every step, before and after it was performed, with and without a key."""
     for (name, method, path), status, shape, served, keyed in product(
         STEPS, STATUSES, SHAPES, (True, False), (True, False)
     ):
@@ -100,7 +100,7 @@ def every_case() -> Iterator[Case]:
 
 
 def some_cases() -> Iterator[Case]:
-    """Every status once, and every step with every body, the rest in turns."""
+    """Return every status once, and every step with every body, with the other properties in turn."""
     for number, status in enumerate(STATUSES):
         name, method, path = STEPS[number % len(STEPS)]
         # Neither is a divisor of the number of steps, so that each step meets every body in every way.
@@ -110,13 +110,13 @@ def some_cases() -> Iterator[Case]:
 
 @dataclass
 class Walk:
-    """A gateway with every connector, before vendors that respond as they should not."""
+    """A gateway with every connector, in front of vendors with replaced responses."""
 
     started: AllConnectors
 
     def wrong(self, case: Case) -> Iterator[str]:
-        """The flaws of the outcome of *case*."""
-        # A vendor that says it did nothing and did it all the same is not what the table is against.
+        """Return the violations in the outcome of *case*."""
+        # The table does not cover a vendor that reports that it did nothing although it did.
         if case.rejects and (case.served or case.status == 401):
             return
         content = f"status {next(numbers)}"
@@ -140,7 +140,7 @@ class Walk:
         yield from ["the step was never sent"] * (error.done == 0)
         gateway.sandbox.emulators[case.connector].context.clear_faults()
         if case.keyed:
-            # A doubt ends within the settle time, which is shorter than a repeat waits.
+            # An unknown outcome ends within the settle time, which is shorter than the wait of a repeat.
             again = self._write(case, content)
             yield from defects(self.started.world, case.name, content, again)
         else:
@@ -174,12 +174,12 @@ class Walk:
 
 @contextmanager
 def run_cases(folder: Path) -> Iterator[Walk]:
-    """A started gateway with all connectors, whose writes settle at once."""
+    """Run a gateway with all connectors, whose writes settle immediately."""
     with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, folder) as started:
         yield Walk(started)
 
 
 def failures(walk: Walk, cases: Iterable[Case]) -> Iterator[str]:
-    """The flaws of the outcomes of *cases*."""
+    """Return the violations in the outcomes of *cases*."""
     for case in cases:
         yield from (f"{case}: {wrong}" for wrong in walk.wrong(case))

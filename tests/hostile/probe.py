@@ -1,9 +1,9 @@
-"""``python -m hostile.probe URL PID``: how long ``/healthz`` takes, and how large a process is, until stopped.
+"""``python -m hostile.probe URL PID``: measure delays of ``/healthz`` and the size of a process until stopped.
 
-It is a process of its own, so that what an attack costs the attacker delays no measurement.
-Attacker and other programs use the processors too. How long the kernel kept the gateway, or this process, waiting for
-one is therefore told apart from what the gateway itself took: its event loop, or another of its threads, for which the
-loop waits while that has the interpreter to itself.
+A separate process, so that the cost of the attack does not delay the measurement.
+Attacker and other programs use the processors too. The time that the kernel kept the gateway, or this process,
+waiting for a processor is therefore reported separately from delays by the gateway itself: by its event loop, or by
+another of its threads that holds the interpreter lock.
 """
 
 import http.client
@@ -23,7 +23,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
-    """Measure until a line comes in, then report it."""
+    """Measure until a line arrives, then report the result."""
     target, process = urlsplit(sys.argv[1]), Path("/proc") / sys.argv[2]
     here = Path("/proc/thread-self/schedstat")
     connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=60)
@@ -45,13 +45,13 @@ def main() -> None:
 
 
 def _waiting_seconds(loop: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Seconds that the thread of the event loop has waited, and of the others the one that has waited longest."""
+    """Return the seconds that the event loop's thread has waited, and those of the longest-waiting other thread."""
     waited = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
     return waited.pop(loop, 0.0) + max(waited.values(), default=0.0)
 
 
 def _threads(process: Path) -> Mapping[str, float]:
-    """The seconds for which each thread has waited for a processor since it began."""
+    """Return the seconds that each thread has waited for a processor."""
     threads = {}
     for thread in (process / "task").iterdir():
         # It may have ended meanwhile.
@@ -61,7 +61,7 @@ def _threads(process: Path) -> Mapping[str, float]:
 
 
 def _waited(schedstat: Path) -> float:
-    """Seconds that a thread has waited for a processor since it began."""
+    """Return the seconds that a thread has waited for a processor."""
     return int(schedstat.read_text().split()[1]) / 1e9
 
 

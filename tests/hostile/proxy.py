@@ -1,4 +1,4 @@
-"""A proxy between the gateway and the vendors that mangles some of their answers, the same ones for a seed."""
+"""A proxy between the gateway and the vendors that mangles some of the responses, reproducibly by seed."""
 
 import re
 from collections import Counter
@@ -13,36 +13,36 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from hostile.odd_responses import mangled
+from hostile.response_mutations import mangled
 from simulation.vendors import READS
-from workspace_sandbox.kit.threads import event_loop_thread
+from workspace_sandbox.kit.event_loop_thread import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 ONE_IN_THREE = 1 / 3
 IDENTIFIER = re.compile(r"[^/]*\d[^/]*")
-"""Parts of paths that may differ from run to run."""
+"""Parts of paths that can differ between runs."""
 
 REJECTION_BODY = re.compile(rb'\s*{\s*"ok"\s*:\s*false')
-"""The body of an error of applications that send errors with status 200."""
+"""The error body of vendors that send errors with status 200."""
 
 NOT_PASSED_ON = {"connection", "content-encoding", "content-length", "transfer-encoding"}
 
 
 @dataclass
 class Mangling:
-    """What the proxy does, which tests change as they like, and what it did."""
+    """The settings of the proxy, which tests change, and its log."""
 
     share: float = 0.0
     """The share of the responses that are mangled."""
 
     only_done: bool = False
-    """Whether answers are spared unless something was changed."""
+    """Whether responses are mangled only after changes."""
 
     addresses: dict[str, str] = field(default_factory=dict)
-    """The settings that lead the gateway here."""
+    """The settings that direct the gateway to the proxy."""
 
     mangled: list[str] = field(default_factory=list)
-    """What was done to answers since the beginning of this seed."""
+    """The mutations since the start of this seed."""
 
     mangled_answers: int = 0
     """The number of responses mangled since the start."""
@@ -51,17 +51,17 @@ class Mangling:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def begin(self, seed: int, share: float = ONE_IN_THREE, *, only_done: bool = False) -> None:
-        """Mangle answers from now on, or only those that say that something was changed."""
+        """Mangle responses from now on, or only those to changes."""
         self._seed, self.share, self.only_done = seed, share, only_done
         self._counts.clear()
         self.mangled.clear()
 
     def stop(self) -> None:
-        """Pass every answer on as it is."""
+        """Forward every response unchanged."""
         self.share = 0.0
 
     def passed_on(self, connector: str, method: str, path: str, status: int, body: bytes) -> bytes:
-        """The body passed on for *body*, by the seed and by how many requests of this kind came before."""
+        """Return the body that replaces *body*, by the seed and the number of earlier requests of this kind."""
         request = f"{connector} {method} {IDENTIFIER.sub('…', path)}"
         self._counts[request] += 1
         random = Random(f"{self._seed} {request} {self._counts[request]}")
@@ -77,7 +77,7 @@ class Mangling:
 
 @contextmanager
 def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
-    """A started proxy in front of *sandbox*; it mangles nothing until a test says so."""
+    """Run a proxy in front of *sandbox*, which mangles nothing at first."""
     proxy, stack = Mangling(), AsyncExitStack()
     with event_loop_thread("proxy") as background:
         try:
@@ -111,12 +111,12 @@ def _forwarding(
         url = URL(address + request.raw_path, encoded=True)
         body = await request.read()
         more: dict[str, Any] = {"headers": request.headers, "data": body or None, "allow_redirects": False}
-        async with session.request(request.method, url, **more) as answer:
-            content = await answer.read()
+        async with session.request(request.method, url, **more) as response:
+            content = await response.read()
             headers = CIMultiDict(
-                (name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON
+                (name, value) for name, value in response.headers.items() if name.lower() not in NOT_PASSED_ON
             )
-            changed = proxy.passed_on(connector, request.method, request.path, answer.status, content)
-            return web.Response(status=answer.status, headers=headers, body=changed)
+            changed = proxy.passed_on(connector, request.method, request.path, response.status, content)
+            return web.Response(status=response.status, headers=headers, body=changed)
 
     return forward

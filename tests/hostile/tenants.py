@@ -1,7 +1,7 @@
-"""Histories of customers, apps and deliveries drawn at random, in which nobody may observe what is not theirs.
+"""Random histories of customers, apps and deliveries, in which no customer may observe data of another.
 
-``python -m hostile.tenants 20000`` plays that many on a database of its own; a number behind it is the first seed.
-Deliveries go the way of real ones from their signature to the feed: only the vendor's answers to polls are left out.
+``python -m hostile.tenants 20000`` plays that many on a separate database; an appended number is the first seed.
+Deliveries go the way of real ones from their signature to the feed; only the vendor's responses to polls are omitted.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import decrypt_data
-from connector_gateway.core.writes.restores import get_or_create_installation
+from connector_gateway.core.writes.backup_restore_detection import get_or_create_installation
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from gateway.tests.connectors.chat.event_feed import signed
+from gateway.tests.connectors.chat.event_feed import sign
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 SCOPES = ["channels:history", "groups:history"]
@@ -44,13 +44,13 @@ class Identity:
     is_bot: bool
 
     def authorization(self) -> dict[str, Any]:
-        """The identity as the vendor names it."""
+        """The identity in the vendor's form."""
         return {"enterprise_id": None, "team_id": self.team, "user_id": self.user, "is_bot": self.is_bot}
 
 
 @dataclass
 class Connected:
-    """A connection of some customer, and what its feed may and must hold."""
+    """A connection of a customer, with the events that its feed may and must contain."""
 
     connection_id: str
     identity: Identity
@@ -61,7 +61,7 @@ class Connected:
 
 
 class World:
-    """Teams with apps, people and channels, drawn from a seed; no two worlds share an identifier."""
+    """Teams with apps, people and channels, generated from a seed; no two worlds share an identifier."""
 
     def __init__(self, seed: int) -> None:
         self.luck = Random(seed)
@@ -73,7 +73,7 @@ class World:
 
     @cached_property
     def identities(self) -> Sequence[Identity]:
-        """The bot of each app in each team, and the same people as users of some apps."""
+        """Return the bot of each app in each team, and the same people as users of some apps."""
         bots = [Identity(app, team, f"UB{app}{team}", True) for app in self.apps for team in self.teams]
         people = [(team, f"UP{number}{team}") for team in self.teams for number in range(2)]
         users = [Identity(app, *person, False) for app in self.apps for person in people if self.luck.random() < 0.5]
@@ -81,24 +81,24 @@ class World:
 
     @cached_property
     def channels(self) -> Sequence[frozenset[tuple[str, str]]]:
-        """Who is in each channel, by team and user; some channels are shared between teams."""
+        """Return the members of each channel by team and user; some channels are shared between teams."""
         members = sorted({(each.team, each.user) for each in self.identities})
         return [frozenset(one for one in members if self.luck.random() < 0.4) for _ in range(self.luck.randint(1, 4))]
 
     def readers(self, channel: int, app: str) -> Sequence[Identity]:
-        """The identities of *app* that can read a channel."""
+        """Return the identities of *app* that can read a channel."""
         return [one for one in self.identities if one.app == app and (one.team, one.user) in self.channels[channel]]
 
 
 class History:
-    """One world, in which connections are made and deliveries come."""
+    """One world with connections and deliveries."""
 
     def __init__(self, app: App, seed: int) -> None:
         self.app = app
         self.world = World(seed)
 
     async def play(self) -> None:
-        """Make the connections, deliver, and compare what everybody observes with what they may and must."""
+        """Create the connections, deliver, and compare the feeds with the expected events."""
         luck = self.world.luck
         customers = [await self.app.workspaces.create(f"customer {number}", "paid") for number in range(2)]
         for _ in range(luck.randint(1, 5)):
@@ -126,7 +126,7 @@ class History:
         self.world.connected.append(Connected(connection_id, identity, is_known))
 
     async def _say(self) -> None:
-        """Deliver a message for one app, whose authorisations name some who can read the channel, or are odd."""
+        """Deliver a message for one app, with authorisations of some readers of the channel, or malformed ones."""
         world, luck = self.world, self.world.luck
         channel, app = luck.randrange(len(world.channels)), luck.choice(world.apps)
         readers, world.said = world.readers(channel, app), world.said + 1
@@ -148,7 +148,7 @@ class History:
         await self._deliver(app, team, event | {"ts": ts}, payload, context_team_id=luck.choice([team, None]))
 
     async def _withdraw(self) -> None:
-        """Uninstall an app from a team, or withdraw the tokens of one of its identities."""
+        """Uninstall an app from a team, or revoke the tokens of one of its identities."""
         world, luck = self.world, self.world.luck
         one = luck.choice(world.identities)
         entire = luck.random() < 0.5
@@ -162,14 +162,14 @@ class History:
         await self._deliver(one.app, one.team, event, [one.authorization()])
 
     async def _rename(self) -> None:
-        """Deliver something that only wakes."""
+        """Deliver an event that only triggers polls."""
         one = self.world.luck.choice(self.world.identities)
         await self._deliver(one.app, one.team, {"type": "channel_rename", "channel": {}}, [one.authorization()])
 
     async def _deliver(self, app: str, team: str, event: dict[str, Any], payload: Any, **more: Any) -> None:
         outer = {"type": "event_callback", "team_id": team, "api_app_id": app, "authorizations": payload}
         body = json.dumps({**outer, **more, "event": event}).encode()
-        headers = {name.lower(): value for name, value in signed(body).items()}
+        headers = {name.lower(): value for name, value in sign(body).items()}
         await self.app.hooks.receive("chat", HookRequest(headers, body, time.time()))
 
     async def _compare(self) -> None:
@@ -191,7 +191,7 @@ class History:
 
 @asynccontextmanager
 async def gateway_on(database_url: str) -> AsyncIterator[App]:
-    """The parts of a gateway that take deliveries."""
+    """Run the parts of a gateway that receive deliveries."""
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -207,7 +207,7 @@ async def gateway_on(database_url: str) -> AsyncIterator[App]:
 
 
 async def play(app: App, seeds: Iterable[int]) -> int:
-    """Play a history for each seed; returns how many messages were observed where they might be."""
+    """Play a history for each seed, and return the number of observed messages."""
     observed = 0
     for seed in seeds:
         history = History(app, seed)

@@ -1,4 +1,4 @@
-"""No single client stalls or exhausts the process: ``make hostile`` tells the figures; these bounds are far above."""
+"""No single client stalls or exhausts the process: ``make hostile`` prints the figures; these bounds are far above."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +17,13 @@ from workspace_sandbox.tables import TablesEmulator
 
 LONGEST_MS = 2000
 BLOCKED_MS = 50
-"""Over what ``/healthz`` takes most of the time, without the time that other programs had the processors."""
+"""Over the median of ``/healthz``, without the time in which other programs used the processors."""
 
 GROWN_MIB = 160
-"""What one address may hold, what is on its way to become an answer, and what the allocator keeps beside both."""
+"""The bytes reserved for one address, for responses in progress, and by the allocator in addition."""
 
 GROWN_ALONE_MIB = {"large_messages": 16, "unread_answer": 20}
-"""What a single request may: for messages 9 were measured at the most, and 15 for an attachment of 12 MiB."""
+"""The limit for a single request: for messages at most 9 were measured, and 15 for an attachment of 12 MiB."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def bystander_delays(attack: Attack, sandbox: Sandbox, folder: Path) -> Seen:
-    """What is seen beside *attack* on a process of its own, which no other has made larger or has done anything in."""
+    """Measure *attack* on a new process, which no other attack has affected."""
     with run_installation(sandbox, folder, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
         with watch_bystander(installation) as seen:
             attack(installation)

@@ -1,4 +1,4 @@
-"""Vendors answer something else than they document: that is told as theirs, and does no harm."""
+"""Undocumented vendor responses are reported as vendor errors, and have no harmful effects."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
 
 
 @every_connector
-def test_odd_responses_cause_no_internal_error(started: Hostile, connector: str) -> None:
+def test_malformed_responses_cause_no_internal_error(started: Hostile, connector: str) -> None:
     violations = started.violations(connector, range(14))
 
     assert [] == violations
@@ -25,14 +25,14 @@ def test_odd_responses_cause_no_internal_error(started: Hostile, connector: str)
 
 
 @every_connector
-def test_a_write_with_an_odd_response_happens_once(started: Hostile, connector: str) -> None:
+def test_a_write_with_a_malformed_response_is_performed_once(started: Hostile, connector: str) -> None:
     doubles = started.doubles(connector, range(16))
 
     assert [] == doubles
 
 
 @every_connector
-def test_odd_responses_are_not_cached(started: Hostile, connector: str) -> None:
+def test_malformed_responses_are_not_cached(started: Hostile, connector: str) -> None:
     spoiled = started.spoiled(connector, range(14))
 
     assert [] == spoiled

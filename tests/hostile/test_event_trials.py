@@ -1,4 +1,4 @@
-"""Polls are answered oddly, and deliveries are odd: nothing is lost by it, and nothing is a fault of ours."""
+"""Malformed responses to polls, and malformed deliveries, lose no events and cause no internal errors."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventTrials]:
 
 
 @pytest.mark.parametrize("connector", ["notes", "chat"])
-def test_odd_poll_responses_cause_no_internal_error_and_lose_no_later_event(
-    watched: EventTrials, connector: str
-) -> None:
+def test_malformed_poll_responses_lose_no_later_events(watched: EventTrials, connector: str) -> None:
     violations = watched.poll_violations(connector, range(12))
 
     assert [] == violations
 
 
 @pytest.mark.parametrize("connector", ["notes", "chat"])
-def test_odd_deliveries_cause_no_internal_error(watched: EventTrials, connector: str) -> None:
+def test_malformed_deliveries_cause_no_internal_error(watched: EventTrials, connector: str) -> None:
     violations = watched.delivery_violations(connector, range(12))
 
     assert [] == violations

@@ -1,4 +1,4 @@
-"""Whatever status and body a vendor's front end sends, a write is done once, and never denied when it was done."""
+"""A write is performed once for any status and body from the vendor's edge, and never denied after it was performed."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""No text of a caller becomes a way through a vendor's addresses."""
+"""Texts of callers do not change the paths of vendor requests."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from workspace_sandbox import EMULATORS
 
 TRICKS = ("..", ".", "../..", "a/../b", "%2e%2e", "?x=1", "#x", "//", "\\..", "..;", "\u2025", "x/")
 ASTRAY = re.compile(r"/\.{0,2}(?=/|$)|/%2e|[?#].*[?#]", re.IGNORECASE)
-"""Segments that are none, and a second query or fragment."""
+"""Segments that change a path, and a second query or fragment."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""No pattern of the package backtracks."""
+"""No regular expression of the package backtracks."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 import connector_gateway
 from connector_gateway import connectors
-from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH
+from connector_gateway.kit.identifier_urls import MAX_URL_LENGTH
 from connector_gateway.kit.upstream.redaction import Redaction
 from harness.slow_patterns import PatternUse, modules, patterns_of, seconds, slow, slow_texts
 
@@ -15,7 +15,7 @@ KIB = 1024
 
 @pytest.fixture(scope="module")
 def patterns() -> list[PatternUse]:
-    """All there are; not parameters of a test, since each worker would look for them at its start."""
+    """All patterns; not parameters of a test, since every worker would collect them at its start."""
     return patterns_of(connector_gateway)
 
 
@@ -40,7 +40,7 @@ def test_backtracking_patterns_are_detected(pattern: str, *, searched: bool, siz
     assert slow(backtracking, size)
 
 
-# Patterns that are made while the service runs
+# Patterns that are built at run time
 
 ADDRESSES = {
     form

@@ -1,4 +1,4 @@
-"""Who calls on and on after the key's minute is used up, seen from outside the process."""
+"""A client that keeps calling after the key's rate limit is exhausted, seen from outside the process."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -28,21 +28,21 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 
 
 def narrow_key(installation: Installation) -> str:
-    """A key that may call once a minute."""
+    """A key with a limit of one call per minute."""
     (workspace,) = installation.manage("GET", "/v1/workspaces")
     options = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1}
     return str(installation.manage("POST", "/v1/keys", **options)["key"])
 
 
 def call_on(installation: Installation, key: str, count: int) -> list[httpx.Response]:
-    """So many calls, as fast as one caller can make them."""
+    """Make *count* calls, as fast as one caller can."""
     url = f"{installation.base_url}/v1/connectors/notes/databases"
     sent: dict[str, Any] = {"headers": {"Authorization": f"Bearer {key}"}, "params": {"connection_id": "conn_1"}}
     return [installation.http.get(url, **sent) for _ in range(count)]
 
 
 def row_counts(installation: Installation) -> Any:
-    """Rows of refused calls, and how many are counted in the last of them."""
+    """Return the number of stored rejected calls, and the count in the last of them."""
     with closing(sqlite3.connect(installation.folder / "gateway.db")) as database:
         return database.execute(REJECTED).fetchone()
 
@@ -53,10 +53,10 @@ def test_rate_limited_calls_do_not_fill_the_disk(installation: Installation) -> 
     wait_until(lambda: row_counts(installation) == (MAX_RECORDED, MORE))
     headers = {"Authorization": f"Bearer {OPERATOR}"}
     rows = [
-        installation.http.get(f"{installation.base_url}/v1/runs/{answer.json()['run_id']}", headers=headers)
-        for answer in (rejections[MAX_RECORDED - 1], rejections[-1])
+        installation.http.get(f"{installation.base_url}/v1/runs/{response.json()['run_id']}", headers=headers)
+        for response in (rejections[MAX_RECORDED - 1], rejections[-1])
     ]
 
-    assert {429} == {answer.status_code for answer in rejections}
+    assert {429} == {response.status_code for response in rejections}
     assert MORE == rows[0].json()["data"]["and_more"]
     assert (404, "run_not_recorded") == (rows[1].status_code, rows[1].json()["error"]["code"])

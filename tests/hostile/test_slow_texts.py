@@ -1,4 +1,4 @@
-"""Texts of 64 KB in every place that takes texts: nobody else waits for them, as seen from outside the process."""
+"""Texts of 64 KB in every parameter that accepts texts delay no other client, as seen from outside the process."""
 
 import asyncio
 import signal
@@ -24,14 +24,14 @@ from workspace_sandbox.sandbox import Sandbox
 
 SIZE = 64 * 1024
 BLOCKED_MS = 50
-"""Over what ``/healthz`` takes most of the time, without the time that other programs had the processors."""
+"""Over the median of ``/healthz``, without the time in which other programs used the processors."""
 
 PIECES = (
     *(".", "<", " ", "a", "\\", "\n", "(", "1", '"', ":", "-", "*", "#", "%", "[", "{", "\u00e9", "\U0001f44d"),
     *("</script", "<!--", "<a ", "<b>", "&#1", "oauth_a", "a@b.", "http://", "_a", "a,", "0x", "@."),
 )
 TEXTS = [piece * (SIZE // len(piece)) for piece in PIECES]
-UNHURRIED = {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS), "GATEWAY_QUEUE_SECONDS": "1"} | {
+LONG_TIMEOUTS = {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS), "GATEWAY_QUEUE_SECONDS": "1"} | {
     f"GATEWAY_{connector.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for connector in CONNECTORS
 }
 
@@ -39,23 +39,23 @@ T = TypeVar("T")
 
 
 class Outsider(Gateway):
-    """A caller of a gateway in a process of its own."""
+    """A caller of a gateway in a separate process."""
 
     def request(self, method: str, path: str, headers: Mapping[str, str] | None = None, **more: Any) -> Reply:
-        """Any request; *path* is in the form in which it travels."""
+        """Send any request; *path* is percent-encoded."""
         target = f"{path}?{QueryParams(more.pop('params', None))}".rstrip("?")
-        # As an address, it would be gone through character by character, which costs more than all the calls.
+        # As a string, it would be parsed character by character, which costs more than all the calls.
         sent, aside = {"Authorization": f"Bearer {self.key}"} | dict(headers or {}), {"target": target.encode()}
         response = self.http.request(method, self.base_url, headers=sent, extensions=aside, **more)
         return parse_reply(response.status_code, response.headers.multi_items(), response.content)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of *coroutine*, which asks only vendors."""
+        """Run *coroutine*, which sends requests only to vendors."""
         return asyncio.run(coroutine)
 
 
 def outside(installation: Installation, sandbox: Sandbox) -> AllConnectors:
-    """All connectors of *installation*, with a key that nothing is counted against."""
+    """Return all connectors of *installation*, with a key without limits."""
     (workspace,) = installation.manage("GET", "/v1/workspaces")
     wide = {"workspace_id": workspace["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
     key = installation.manage("POST", "/v1/keys", **wide)["key"]
@@ -70,7 +70,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installa
     with run_emulators(**EMULATORS) as sandbox:
         for emulator in sandbox.emulators.values():
             emulator.context.knobs["limits"] = False
-        with run_installation(sandbox, tmp_path_factory.mktemp("slow"), **UNHURRIED) as installation:
+        with run_installation(sandbox, tmp_path_factory.mktemp("slow"), **LONG_TIMEOUTS) as installation:
             yield installation, outside(installation, sandbox)
 
 

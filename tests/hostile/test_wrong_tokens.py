@@ -1,4 +1,4 @@
-"""Correct tokens are accepted whatever number of wrong ones comes from the same address.
+"""Correct tokens are accepted regardless of the number of wrong ones from the same address.
 
 ``python -m hostile wrong_tokens`` measures that they are not slowed down either.
 """
@@ -12,7 +12,7 @@ from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.bystander import MEBIBYTE
-from hostile.token_guesses import compare, guess_tokens
+from hostile.token_attempts import compare, guess_tokens
 from workspace_sandbox.notes import NotesEmulator
 
 GROWN_MIB = 32
@@ -48,7 +48,7 @@ def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_use_little_memory(
 
 
 def size_mib(installation: Installation) -> float:
-    """The memory of the process."""
+    """Return the memory of the process."""
     assert installation.process is not None
     pages = int((Path("/proc") / str(installation.process.pid) / "statm").read_text(encoding="ascii").split()[1])
     return pages * 4096 / MEBIBYTE

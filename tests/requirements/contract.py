@@ -1,4 +1,4 @@
-"""The clauses of the contract, as they stand in its pages."""
+"""The clauses of the contract, parsed from its pages."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NOT_BUILT = "Not built yet."
-"""How a clause ends that is decided and not kept yet."""
+"""The end of a clause that is decided and not implemented yet."""
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [path for path in sorted((PROJECT / "docs" / "contract").glob("*.md")) if path.stem != "README"]
@@ -34,17 +34,17 @@ class Clause:
 
     @property
     def built(self) -> bool:
-        """Whether it is kept so far."""
+        """Whether it is implemented."""
         return not self.text.endswith(f"*{NOT_BUILT}*")
 
 
 def items(page: Path) -> Sequence[str]:
-    """The list items of a page; there is nothing else in its sections."""
+    """Return the list items of a page; its sections contain nothing else."""
     return [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(("-", "*", "  "))]
 
 
 def clauses(page: Path) -> Sequence[Clause]:
-    """The clauses of a page; ``ValueError`` for an item that is none."""
+    """Return the clauses of a page. Raises ``ValueError`` for an item that is not a clause."""
     return [_clause(item) for item in items(page)]
 
 

@@ -1,4 +1,4 @@
-"""Every clause of the contract is shown by a test, and tests name no other."""
+"""Every clause of the contract is covered by a test, and tests name no other clauses."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0
 
 @pytest.fixture(scope="module")
 def tested() -> Mapping[str, str]:
-    """Return every clause that a test names, with where it does."""
+    """Return every clause that a test names, with the location."""
     return {
         ast.literal_eval(argument): f"{path.relative_to(PROJECT)}:{node.lineno}"
         for path in TESTS
@@ -39,23 +39,23 @@ def test_clauses_are_named_after_their_page_and_numbered_without_gaps(page: Path
     assert [(page.stem, number) for number in range(1, len(numbered) + 1)] == numbered
 
 
-def test_tests_cite_only_standing_clauses(tested: Mapping[str, str]) -> None:
+def test_tests_cite_only_valid_clauses(tested: Mapping[str, str]) -> None:
     names = {clause.name for clause in STANDING}
 
     assert [] == [f"{name} at {where}" for name, where in tested.items() if name not in names]
 
 
-def test_every_built_clause_has_a_test(tested: Mapping[str, str]) -> None:
+def test_every_implemented_clause_has_a_test(tested: Mapping[str, str]) -> None:
     checked = {name for check in (*OPERATION_CHECKS, *SERVICE_CHECKS) for name in check.clauses}
 
     assert [] == [clause.name for clause in STANDING if clause.built and clause.name not in {*tested, *checked}]
 
 
-def test_unbuilt_clauses_have_no_test(tested: Mapping[str, str]) -> None:
+def test_unimplemented_clauses_have_no_test(tested: Mapping[str, str]) -> None:
     assert [] == [clause.name for clause in STANDING if not clause.built and clause.name in tested]
 
 
-def test_documents_cite_only_standing_clauses() -> None:
+def test_documents_cite_only_valid_clauses() -> None:
     names = {clause.name for clause in STANDING}
     documents = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     cited = [(path.name, name) for path in documents for name in CITATION.findall(path.read_text(encoding="utf-8"))]

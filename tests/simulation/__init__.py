@@ -1,17 +1,17 @@
-"""The promise about writes, tried under seeded faults: the whole gateway and the emulators on one loop of virtual time.
+"""The promises about writes under seeded faults: the complete gateway and the emulators on one loop of virtual time.
 
-``make simulate SEEDS=1000`` lets a thousand histories happen. Each is made from its seed alone, so it can be run again.
+``make simulate SEEDS=1000`` runs a thousand histories. Each follows from its seed alone, so it can be run again.
 
-``story`` says what callers, colleagues and faults do; ``history`` lets it happen; ``checks`` says what was broken:
+``story`` defines callers, colleagues and faults; ``history`` runs them; ``checks`` reports violations:
 
-I1  as many objects upstream as keys that were answered with one, each whole
-I2  the object in an answer is there, was not made by a colleague, is nobody else's; answers under a key are equal
+I1  as many vendor objects as keys that received one, each complete
+I2  the object in a response exists, is no colleague's and belongs to one write; responses to one key are equal
 I3  a caller who repeats with the key gets a result or a definite error within ten minutes after faults stop
-I4  every run that was answered is in the history, with the outcome that was answered; nothing is answered 500
-I5  no claim is held and no run is running a minute after faults stop
+I4  every run with a response is in the history, with the outcome of the response; no response is a 500
+I5  no claim is active and no run is running a minute after faults stop
 I6  without a key, no step that may have arrived is sent twice
-I7  with limits on, one process that lives throughout is never refused as too fast
-I8  what colleagues make in notes and chat is in the feeds once, in order as far as the application tells it
+I7  with limits on, one process that lives throughout is never throttled
+I8  changes by colleagues in notes and chat are in the feeds once, in the order that the vendor reports
 I0  the simulation itself failed
 
 Not covered: PostgreSQL, deliveries (webhooks), a key's calls per minute, OAuth, and reading operations.

@@ -1,4 +1,4 @@
-"""``python -m simulation --seeds 1000``: let histories happen, and report those that break a promise."""
+"""``python -m simulation --seeds 1000``: run histories, and report those that break a promise."""
 
 import argparse
 import os
@@ -13,14 +13,14 @@ from simulation import HASH_SEED
 
 SEEDS = 1000
 MAX_REPORTED = 3
-"""Failures that are made smaller and reported in full; of the others only the seed and what is broken."""
+"""The number of failures that are minimised and reported in full; for others, only seed and violation are."""
 
 
 def main() -> int:
-    """Run; 1 if a promise was broken."""
+    """Run the simulation. Returns 1 if a promise was broken."""
     from simulation.history import install  # noqa: PLC0415  # slow to load, and wanted with the hash seed set
     from simulation.story import story  # noqa: PLC0415
-    from simulation.workers import many, smaller  # noqa: PLC0415
+    from simulation.workers import minimise, run_many  # noqa: PLC0415
 
     options = _arguments()
     installation = install()
@@ -33,7 +33,7 @@ def main() -> int:
     )
     done = 0
     try:
-        for done, outcome in enumerate(many(installation, stories, options.workers), 1):
+        for done, outcome in enumerate(run_many(installation, stories, options.workers), 1):
             if outcome.broken:
                 failures.append(outcome)
                 broken.update(outcome.invariants)
@@ -44,7 +44,7 @@ def main() -> int:
         seconds = time.perf_counter() - began
         print(f"{done} histories in {seconds:.1f} s: {done / seconds:.0f} a second on {options.workers} worker(s).")
         for failure in sorted(failures, key=lambda one: one.story.seed)[: options.show]:
-            least = smaller(installation, failure, lambda _: None) if options.shrink else failure
+            least = minimise(installation, failure, lambda _: None) if options.shrink else failure
             print(f"\n== seed {least.story.seed}\n{least.story}\n--", *least.lines, "--", *least.broken, sep="\n")
     finally:
         shutil.rmtree(installation.template.parent, ignore_errors=True)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _ranged(options: argparse.Namespace) -> Iterable[int]:
-    """The seeds that are not named one by one."""
+    """Return the seeds of the range."""
     how_many = (0 if options.seed else SEEDS) if options.seeds is None else options.seeds
     return range(options.start, options.start + how_many)
 
@@ -73,7 +73,7 @@ def _arguments() -> argparse.Namespace:
         help="processes of the gateway: each history with each of these numbers; with one of them if not given",
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
-    parser.add_argument("--show", type=int, default=MAX_REPORTED, help="failures told in full")
+    parser.add_argument("--show", type=int, default=MAX_REPORTED, help="failures reported in full")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="tell failures as they are")
     return parser.parse_args()
 

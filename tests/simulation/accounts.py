@@ -1,4 +1,4 @@
-"""Accounts: the connections that lead to one account of each vendor, and what becomes of them in a story.
+"""Accounts: the connections to one account of each vendor, and changes of these connections in a story.
 
 Each way is a connection per connector and the key of its workspace. All of them lead to the same vendor accounts. The
 gateway knows the account of some, and not that of others.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulation.vendors import Vendors
 
 WAYS = ("unknown", "known", "elsewhere", "elsewhere unknown")
-"""In the first workspace, and elsewhere in a second one; whether the account is known."""
+"""In the first workspace, and in a second one; whether the account is known."""
 
 
 Fate = Literal["learned", "forgotten", "other", "removed"]
@@ -48,15 +48,15 @@ class Rewire:
         return f"{self.at:8.3f} the connection {WAYS[self.way]!r} to {self.connector} is {self.what}"
 
 
-def account_of(vendors: "Vendors", connector: str) -> Account:
-    """The account of a connector, as the vendor identifies it."""
+def get_account(vendors: "Vendors", connector: str) -> Account:
+    """Return the account of a connector, as the vendor identifies it."""
     emulator: Any = vendors.emulators[connector]
     account_id = str(emulator.portal.account.portal_id) if connector == "crm" else f"account of {connector}"
     return Account(account_id, f"The account of {connector}")
 
 
-async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[str, Any]]) -> list[Way]:
-    """All ways, in an application whose database is open; only those of the first are watched."""
+async def create_ways(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[str, Any]]) -> list[Way]:
+    """Create all ways in an application with an open database; only those of the first are watched."""
     workspaces = {
         number_of_workspace: (await app.workspaces.create(number_of_workspace, "paid"))["workspace_id"]
         for number_of_workspace in ("here", "elsewhere")
@@ -70,7 +70,7 @@ async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[
         number_of_workspace = "elsewhere" if "elsewhere" in name else "here"
         connections = {}
         for connector, emulator in vendors.emulators.items():
-            account = None if "unknown" in name else account_of(vendors, connector)
+            account = None if "unknown" in name else get_account(vendors, connector)
             settings = watched.get(connector, {}) if number == 0 else {}
             connection = await app.connections.create(
                 workspaces[number_of_workspace], connector, emulator.credentials(), settings=settings, account=account
@@ -80,14 +80,14 @@ async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[
     return ways
 
 
-async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
-    """Reconnect or remove a connection, as the management routes do."""
+async def change_connection(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
+    """Reconnect or remove a connection, like the management routes."""
     connection_id, credentials = way.connections[item.connector], vendors.emulators[item.connector].credentials()
     match item.what:
         case "removed":
             await app.connections.remove(connection_id)
         case "learned":
-            await app.connections.change(connection_id, account_of(vendors, item.connector), credentials=credentials)
+            await app.connections.change(connection_id, get_account(vendors, item.connector), credentials=credentials)
         case "forgotten":
             await app.connections.change(connection_id, None, credentials=credentials)
         case "other":
@@ -95,24 +95,24 @@ async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
             await app.connections.change(connection_id, other, credentials=credentials)
 
 
-# The generator
+# Generation
 
 
-def spread(random: Random, writes: Sequence["Write"]) -> list["Write"]:
-    """The writes of a story, some of them made through other connections, with equal writes through yet others."""
+def spread_writes(random: Random, writes: Sequence["Write"]) -> list["Write"]:
+    """Return the writes of a story, some of them through other connections, with equal writes through yet others."""
     if random.random() < 0.5:
         return list(writes)
     ways: dict[str | None, int] = {}
     spread_out = []
     for write in writes:
-        # A key belongs to a connection: its repeats take the same way.
+        # A key belongs to a connection: its repeats use the same way.
         way = ways.setdefault(write.key, random.randrange(len(WAYS))) if write.key else random.randrange(len(WAYS))
         spread_out.append(replace(write, way=way))
     return spread_out
 
 
-def overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
-    """Later changes of the objects that the writes change, under other keys and through any connection."""
+def draw_overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
+    """Return later changes of the objects that the writes change, under other keys and through any connection."""
     firsts = {write.key: write for write in reversed(writes) if write.key}
     for write in firsts.values():
         if KINDS[write.kind].overwriting and random.random() < 0.35:
@@ -126,8 +126,8 @@ def overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
             )
 
 
-def rewired(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
-    """What operators do with the connections of the writes while they are under way."""
+def draw_connection_changes(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
+    """Return operators' changes of the connections while the writes are in progress."""
     if random.random() < 0.8:
         return []
     write = random.choice(list(writes))
@@ -135,12 +135,12 @@ def rewired(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
     return [
         Rewire(
             write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20))),
-            _connector_of(write),
+            _get_connector(write),
             write.way,
             what,
         )
     ]
 
 
-def _connector_of(write: "Write") -> str:
+def _get_connector(write: "Write") -> str:
     return KINDS[write.kind].connector

@@ -1,17 +1,17 @@
-"""The fixtures of histories."""
+"""Fixtures of histories."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from simulation import HASH_SEED, workers
-from simulation.workers import Stage
+from simulation.workers import StoryRunner
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
+def runner() -> Iterator[StoryRunner]:
     """Runs a story and returns its outcome."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv(HASH_SEED, "0")
-        with workers.stage() as opened:
+        with workers.runner() as opened:
             yield opened

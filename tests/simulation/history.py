@@ -1,4 +1,4 @@
-"""A history: a story as it happens to the real gateway and the emulators, and what is true afterwards."""
+"""A history: a story that runs on the real gateway and the emulators, and its outcome."""
 
 import asyncio
 import contextvars
@@ -19,18 +19,18 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.storage.sql.backup_restore_witnesses import FileWitness
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, ManualClock
-from simulation.accounts import WAYS, Rewire, Way, connected, rewire
-from simulation.checks import left_over, verdict
+from simulation.accounts import WAYS, Rewire, Way, change_connection, create_ways
+from simulation.checks import check_active_state, check_history
 from simulation.key_forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
 from simulation.process import BROKEN, Process, Reply, settings, steady_time
-from simulation.storage import Storage, copied
+from simulation.storage import Storage, copy_storage
 from simulation.story import (
     SETTLE_SECONDS,
     TIMEOUT_SECONDS,
@@ -51,18 +51,18 @@ from workspace_sandbox import EMULATORS
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
 BEGIN = 700.0
-"""The time at which the processes are started; before, only people have done something."""
+"""The time at which the processes are started; before it, only people act."""
 
 QUIET_SECONDS = 61.0
 REPEAT_SECONDS = 4.0
 BOUND_SECONDS = 600.0
-"""Within which a caller who keeps repeating gets an answer, once faults have stopped."""
+"""The time within which a repeating caller gets a final response, after faults stop."""
 
 OWED_SECONDS = 5.0
-"""The time that a resumed process may take to write what it owes: twice the time between two tries, and more."""
+"""The time in which a resumed process completes pending work: twice the retry interval, and more."""
 
 LONG_SECONDS = 12.0
-"""A wait at least this long may be spent with the processes stopped."""
+"""A wait of at least this length can be skipped with the processes stopped."""
 
 IN_PROGRESS = "idempotency_in_progress"
 
@@ -86,26 +86,26 @@ WARM = Story(
     ),
     processes=2,
 )
-"""Whatever is done at its first use only is done before histories are forked."""
+"""Calls whose first execution initialises caches, made before histories are forked."""
 
 
 NUMBERS = count()
-"""What tells the files of one process's histories apart."""
+"""Numbers of the files of one process's histories."""
 
 
 @dataclass
 class Installation:
-    """What every history begins with: the emulators as seeded, and a database with a workspace and connections."""
+    """The initial state of every history: the emulators as seeded, and a database with a workspace and connections."""
 
     vendors: Vendors
     template: Path
     ways: Sequence[Way]
-    """The connections to one account of each vendor; most writes take the first."""
+    """The connections to one account of each vendor; most writes use the first."""
 
 
 @dataclass
 class SimulatedCall:
-    """One call of a caller, and its answer."""
+    """One call of a caller, and its response."""
 
     name: str
     write: Write
@@ -113,12 +113,12 @@ class SimulatedCall:
     at: float = 0.0
     answered_at: float = 0.0
     lives: tuple[str, int] = ("", 0)
-    """Which life of which process answered."""
+    """The life of the process that responded."""
 
 
 @dataclass
 class History:
-    """The events of a run."""
+    """The events of a history."""
 
     story: Story
     world: World
@@ -135,13 +135,13 @@ class History:
     """The requests to vendors, in order."""
 
     def note(self, *what: object) -> None:
-        """Add to the timeline."""
+        """Add an event to the timeline."""
         at = asyncio.get_running_loop().time() - self.began
         self.lines.append(f"{at:8.3f} " + " ".join(map(str, what)))
 
 
 class SeededMint(identifiers.UlidGenerator):
-    """Makes the identifiers of a history from its seed, and from its own time."""
+    """Generates the identifiers of a history from its seed and its virtual time."""
 
     def __init__(self, random: Random) -> None:
         super().__init__()
@@ -149,30 +149,30 @@ class SeededMint(identifiers.UlidGenerator):
         self._seeded = random
 
     def next(self) -> str:
-        """The next identifier."""
+        """Return the next identifier."""
         number = (int((NOON + asyncio.get_running_loop().time()) * 1000) << 80) | self._seeded.getrandbits(80)
         self._last = max(number, self._last + 1 + self._seeded.getrandbits(64))
         return identifiers.ulid(self._last)
 
 
 def install() -> Installation:
-    """What histories begin with; made once, and copied by forking."""
-    # Nearly all that is made stays, and would be looked through for garbage for a third of the time.
+    """Return the initial state, which is created once and copied by forking."""
+    # Most of these objects are permanent; garbage collection would spend a third of the time on them.
     gc.disable()
     try:
-        return _installed()
+        return _create_installation()
     finally:
         gc.enable()
 
 
-def _installed() -> Installation:
+def _create_installation() -> Installation:
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
     app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=ManualClock())
 
     async def prepare() -> list[Way]:
         async with app.database:
-            return await connected(app, vendors, {"chat": {"channels": ["general"]}})
+            return await create_ways(app, vendors, {"chat": {"channels": ["general"]}})
 
     ways = asyncio.run(prepare())
     watched = ", ".join(f"'{connection_id}'" for connection_id in ways[0].connections.values())
@@ -181,14 +181,14 @@ def _installed() -> Installation:
         connection.execute("UPDATE watches SET due_at = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
-    with _undone():
-        happen(Installation(Vendors(), template, ways), WARM, tidy=True)
+    with _restore_globals():
+        run_story(Installation(Vendors(), template, ways), WARM, tidy=True)
     return Installation(vendors, template, ways)
 
 
 @contextmanager
-def _undone() -> Iterator[None]:
-    """Put back what a history changes for the whole interpreter."""
+def _restore_globals() -> Iterator[None]:
+    """Restore global state of the interpreter that a history changes."""
     mint, state, logs = identifiers._ulid_generator, global_random.getstate(), structlog.get_config()
     try:
         yield
@@ -199,7 +199,7 @@ def _undone() -> Iterator[None]:
 
 
 def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> dict[str, str]:
-    """The settings of a process."""
+    """Return the settings of a process."""
     wide = {f"GATEWAY_{name.upper()}_BUDGET": "100000/1" for name in vendors.emulators}
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{path}",
@@ -213,22 +213,22 @@ def environment(vendors: Vendors, path: Path, *, limits: bool, watch: bool) -> d
     }
 
 
-def happen(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
-    """Let *story* happen; what was broken, and the timeline.
+def run_story(installation: Installation, story: Story, *, tidy: bool = False) -> tuple[list[str], list[str]]:
+    """Run *story*, and return violations and timeline.
 
-    Where this process is to live on, the story's processes have to end in a *tidy* way.
+    If this process continues afterwards, the story's processes have to be shut down in a *tidy* way.
     """
     global_random.seed(story.seed)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     path = installation.template.parent / f"{os.getpid()}-{next(NUMBERS)}.db"
-    storage = copied(installation.template, path)
+    storage = copy_storage(installation.template, path)
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)
     try:
         simulate(SimulationRun(installation, history).play(tidy=tidy))
-        broken = verdict(history)
+        broken = check_history(history)
     except Stopped:
-        broken = ["nothing will ever happen again, and somebody still waits"]
+        broken = ["all timers have expired, and a task still waits"]
     finally:
         for name in path.parent.glob(f"{path.name}*"):
             name.unlink(missing_ok=True)
@@ -236,7 +236,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
 
 
 class SimulationRun:
-    """Lets a story happen."""
+    """Runs a story."""
 
     def __init__(self, installation: Installation, history: History) -> None:
         self.installation = installation
@@ -247,7 +247,7 @@ class SimulationRun:
         self.random = Random(f"{self.story.seed} happens")
         self.tasks: list[asyncio.Task[Any]] = []
         self.crashes: list[asyncio.Task[Any]] = []
-        """Those that may never happen, where a process makes fewer moves."""
+        """Crashes that do not happen if a process makes fewer moves."""
 
         self.healthy = False
         self._said: dict[str, str] = {}
@@ -255,7 +255,7 @@ class SimulationRun:
         self._calls = 0
 
     async def play(self, *, tidy: bool) -> None:
-        """From the beginning to the end."""
+        """Run from start to end."""
         identifiers._ulid_generator = SeededMint(Random(f"{self.story.seed} mints"))
         self.vendors.random = Random(f"{self.story.seed} travels")
         self.vendors.limits = self.story.limits
@@ -263,18 +263,18 @@ class SimulationRun:
         await self._before()
         await self._start()
         await self._play()
-        await self._heal()
+        await self._end_failures()
         await self._repeat()
         await self._settle()
-        await self._awake()
-        await self._look()
+        await self._wait_until_resumed()
+        await self._read_history()
         if tidy:
             await asyncio.gather(*(process.stop() for process in self.history.processes))
 
     # The story
 
     async def _before(self) -> None:
-        """What was there before anybody called."""
+        """Run the events before the first call."""
         loop = simulated_loop()
         loop.set_time(10.0)
         for item in self.story.items:
@@ -347,17 +347,17 @@ class SimulationRun:
                 self.history.note(str(item)[9:])
 
     async def _restore(self, item: Restore) -> None:
-        """Kill all processes, put the backup in the place of the database, and start them again."""
+        """Kill all processes, replace the database by the backup, and restart them."""
         async with self._resting:
             for process in self.history.processes:
                 process.kill()
             path = self.history.storage.path
             for name in (Path(f"{path}-wal"), Path(f"{path}-shm")):
                 name.unlink(missing_ok=True)
-            # Another file: those who were killed have the lost one open.
+            # A new file: the killed processes still have the lost one open.
             self._backup(path).replace(path)
             self.history.note(str(item)[9:])
-            self.history.storage.heal()
+            self.history.storage.end_failures()
             self.history.restored_at = asyncio.get_running_loop().time()
             if item.declared:
                 await self._declare(item)
@@ -365,29 +365,29 @@ class SimulationRun:
             await self._revive(process)
 
     async def _declare(self, item: Restore) -> None:
-        """Run the command, on a machine without the file beside the database."""
+        """Run the declaring command, on a machine without the file beside the database."""
         path = self.history.storage.path
         FileWitness(path).remove()
         async with Database(f"sqlite:///{path}", clock=steady_time) as database:
-            await RestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+            await BackupRestoreDetector(database, [], _skip_feeds).declare(NOON + self.history.began + item.backup_at)
 
     @staticmethod
     def _backup(path: Path) -> Path:
         return path.with_name(f"{path.name}.backup")
 
     async def _save(self, item: Restore) -> None:
-        """Make a backup while the gateway serves."""
+        """Create a backup while the gateway is serving."""
         await asyncio.sleep(max(0.0, item.backup_at))
         path = self.history.storage.path
-        with closing(sqlite3.connect(path)) as there, closing(sqlite3.connect(self._backup(path))) as backup:
-            there.backup(backup)
+        with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(self._backup(path))) as backup:
+            database.backup(backup)
         self.history.note("a backup is made")
 
     async def _rewire(self, item: Rewire) -> None:
         self.history.note(str(item)[9:])
         process = self.history.processes[0]
         with suppress(GatewayError):
-            await process.apart(rewire(process.app, self.vendors, self.installation.ways[item.way], item))
+            await process.apart(change_connection(process.app, self.vendors, self.installation.ways[item.way], item))
 
     def _by_hand(self, item: ByHand) -> None:
         self.history.note(str(item)[9:])
@@ -422,7 +422,7 @@ class SimulationRun:
                 await process.start()
 
     async def _ask(self, write: Write, number: int, leaves_after: float | None = None) -> Reply | None:
-        """The answer to one call; None when the caller left.
+        """Call once, and return the response, or None if the caller disconnected.
 
         Of repeats, only the first that is answered in the same way is told.
         """
@@ -462,13 +462,13 @@ class SimulationRun:
         self._said[write.key or ""] = summary
         return call.reply
 
-    # Afterwards
+    # After the story
 
-    async def _heal(self) -> None:
-        """Faults stop, and who is dead is started again."""
+    async def _end_failures(self) -> None:
+        """Stop all faults, and restart dead processes."""
         self.history.note("faults stop")
         self.healthy = True
-        self.history.storage.heal()
+        self.history.storage.end_failures()
         self.vendors.healthy = True
         for process in self.history.processes:
             process.crash_after = None
@@ -478,7 +478,7 @@ class SimulationRun:
         self.history.healed_at = asyncio.get_running_loop().time()
 
     async def _repeat(self) -> None:
-        """Every caller with a key repeats until there is an answer; the others wait for theirs."""
+        """Repeat every keyed call until there is a final response, and wait for the others."""
         firsts: dict[tuple[str, str], Write] = {}
         for write in sorted(self.story.writes, key=lambda write: write.at):
             if write.key:
@@ -493,13 +493,13 @@ class SimulationRun:
     async def _repeat_until_final(self, pending: Sequence[Write]) -> None:
         deadline = asyncio.get_running_loop().time() + BOUND_SECONDS
         while pending and asyncio.get_running_loop().time() < deadline:
-            waits = await asyncio.gather(*(self._once_more(write) for write in pending))
+            waits = await asyncio.gather(*(self._repeat_once(write) for write in pending))
             pending = [write for write, wait in zip(pending, waits, strict=True) if wait is not None]
             if pending:
-                await self._pass(min(wait for wait in waits if wait is not None))
+                await self._advance_time(min(wait for wait in waits if wait is not None))
 
-    async def _once_more(self, write: Write) -> float | None:
-        """Repeat once; None if the answer is final, otherwise how long to wait."""
+    async def _repeat_once(self, write: Write) -> float | None:
+        """Repeat once. Returns None if the response is final, otherwise the seconds to wait."""
         context = contextvars.copy_context()
         number = self.random.randrange(self.story.processes)
         reply = await asyncio.get_running_loop().create_task(self._ask(write, number), context=context)
@@ -509,8 +509,8 @@ class SimulationRun:
             return None
         return max(REPEAT_SECONDS, float(reply.body["error"].get("retry_after") or 0.0))
 
-    async def _pass(self, seconds: float) -> None:
-        """Let time pass, and spare the processes' heartbeats where that is long."""
+    async def _advance_time(self, seconds: float) -> None:
+        """Advance time, without the processes' heartbeats for long waits."""
         loop = asyncio.get_running_loop()
         if seconds <= 0:
             return
@@ -525,23 +525,23 @@ class SimulationRun:
             await self._revive(process)
 
     async def _settle(self) -> None:
-        """Wait until whatever is under way upstream is done; where something is left over here, for a minute."""
+        """Wait until vendor requests are done, and up to a minute for work that remains here."""
         loop = asyncio.get_running_loop()
         done = [
             sent.at + sent.trouble.done_after for sent in self.vendors.sent if sent.trouble and sent.trouble.done_after
         ]
-        if any(left_over(self.history)):
+        if any(check_active_state(self.history)):
             await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
-        await self._pass(max([0.0, *done]) + 1.0 - loop.time())
+        await self._advance_time(max([0.0, *done]) + 1.0 - loop.time())
 
-    async def _awake(self) -> None:
-        """Wait until no process stands still, and as long again as one that wakes up takes to write what it owes."""
+    async def _wait_until_resumed(self) -> None:
+        """Wait until no process is paused, and for the pending work of resumed ones."""
         thaws = [item.at + item.seconds for item in self.story.items if isinstance(item, Freeze)]
         until = self.history.began + max(thaws) + OWED_SECONDS if thaws else 0.0
         await asyncio.sleep(max(0.0, until - asyncio.get_running_loop().time()))
 
-    async def _look(self) -> None:
-        """Ask for the history and the feeds, and once more for every result."""
+    async def _read_history(self) -> None:
+        """Read the history and the feeds, and repeat every call once more."""
         for write in {write.key: write for write in self.story.writes if write.key}.values():
             await self._repeat_until_final([write])
         process = self.history.processes[0]
@@ -560,22 +560,22 @@ class SimulationRun:
                 self.history.feeds[connector] = reply.body.get("data") or []
 
 
-async def _no_feeds(_: LostPeriod) -> None:
-    """Nobody reads feeds where restores happen."""
+async def _skip_feeds(_: LostPeriod) -> None:
+    """Skip reading the feeds if there are restores."""
 
 
 def final(reply: Reply) -> bool:
-    """Whether an answer is one that a caller can live with: a result or a definite error."""
+    """Return True if a response is a result or a definite error."""
     if reply.status == 200:
         return True
     if reply.code == "outcome_unknown" and not reply.body["error"].get("retry_after"):
-        # What was changed since, or is done through another account, stays unknown.
+        # Objects changed since, or written through another account, remain unknown.
         return reply.undecided
     return 400 <= reply.status < 500 and reply.status != 429 and reply.code != IN_PROGRESS
 
 
 def _summarise(reply: Reply) -> str:
-    """An answer, in a line of the timeline."""
+    """Return a line of the timeline for a response."""
     if reply.status == 0:
         return "by nothing: the connection broke"
     if reply.status == 200:
@@ -586,7 +586,7 @@ def _summarise(reply: Reply) -> str:
 
 
 def timeline(history: History) -> list[str]:
-    """Everything in order, requests to vendors and storage's failures included."""
+    """Return all events in order, including vendor requests and storage failures."""
     lines = [*history.lines]
     for sent in history.sent:
         if sent.at >= history.began and (sent.changes or sent.trouble):

@@ -1,4 +1,4 @@
-"""The forms in which callers give one idempotency key: headers, bodies and tools."""
+"""The forms of one idempotency key: headers, bodies and tools."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import all_errors
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from simulation.process import Reply
 
 Form = Literal["header", "padded", "display", "decomposed", "body", "both", "tool"]
@@ -19,7 +19,7 @@ STATUSES = {error.code: error.status for error in all_errors()}
 
 @dataclass(frozen=True)
 class Request:
-    """A call as it is sent."""
+    """A request in one of the forms."""
 
     method: str
     path: str
@@ -27,25 +27,25 @@ class Request:
     body: Any
 
     def reply(self, reply: Reply) -> Reply:
-        """The answer as the route would have given it."""
+        """Return the response in the form of the route's response."""
         if self.path != "/mcp" or reply.status != 200:
             return reply
         content = reply.body["result"]["structuredContent"]
         return Reply(STATUSES[content["error"]["code"]] if "error" in content else 200, content)
 
 
-def spelled(key: str) -> str:
-    """The text of a key: beyond ASCII, and composed."""
+def format_key(key: str) -> str:
+    """Return the text of a key, with non-ASCII and composed characters."""
     return f"clé {key}"
 
 
 def request(connector: str, api_call: tuple[str, str, dict[str, Any]], key: str | None, form: Form) -> Request:
-    """The request for a write under *key*, which is given in a *form*."""
+    """Return the request for a write under *key* in a *form*."""
     method, path, body = api_call
     address = f"/v1/connectors/{connector}{path}"
     if key is None:
         return Request(method, address, {}, body)
-    text = spelled(key)
+    text = format_key(key)
     operation, named = _operation(connector, method, path)
     if form == "tool":
         return _tool(connector, operation, {**named, **body, IDEMPOTENCY_FIELD: text})
@@ -68,7 +68,7 @@ def _header(text: str, form: Form) -> str:
 
 
 def _operation(connector: str, method: str, path: str) -> tuple[AnyOperation, dict[str, str]]:
-    """The operation at an address, and the parameters that the address names."""
+    """Return the operation of a path, and its path parameters."""
     segments = path.split("/")
     for operation in CONNECTORS[connector].operations:
         declared = operation.path.split("/")

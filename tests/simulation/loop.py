@@ -1,4 +1,4 @@
-"""One loop for everything in a history: time is virtual, no thread is used, and a process can be stopped dead."""
+"""The event loop of a history: time is virtual, no thread is used, and a process can be killed."""
 
 import asyncio
 import contextvars
@@ -13,30 +13,30 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class Stopped(Exception):
-    """Everything waits, and nothing will ever happen."""
+    """All tasks wait, and no timer is set."""
 
 
 class Host(Protocol):
-    """What code runs on: a process of the gateway, which may stop running."""
+    """An owner of running code: a process of the gateway, which can stop running."""
 
     def take(self, handle: asyncio.Handle) -> bool:
-        """Whether *handle* runs now; a frozen process keeps it for later, a dead one drops it."""
+        """Return True if *handle* runs now. A frozen process stores it for later, a dead one drops it."""
         ...
 
     def work(self, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-        """The result of *function*, which in production runs on a thread."""
+        """Return the result of *function*, which runs on a thread in production."""
         ...
 
 
 HOST: contextvars.ContextVar[Host | None] = contextvars.ContextVar("HOST", default=None)
-"""The process that the running code belongs to; none for callers, vendors and the history itself."""
+"""The process that owns the running code. None for callers, vendors and the history itself."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
-    """Runs callbacks in order; where none is ready, time moves on to the next timer.
+    """Runs callbacks in order. If none is ready, time advances to the next timer.
 
-    A callback belongs to the process in whose context it was made.
-    When that process was killed, the callback never runs, so no ``finally`` has any effect, as after ``kill -9``.
+    A callback belongs to the process in whose context it was created.
+    If that process was killed, the callback never runs, so no ``finally`` has any effect, as after ``kill -9``.
     """
 
     _ready: deque[asyncio.Handle]
@@ -44,30 +44,30 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
-        """A heap; the numbers put timers that are due at the same time in the order in which they were set."""
+        """A heap. Sequence numbers order timers that are due at the same time."""
 
         self._numbers = count()
         self._now = 0.0
         self.errors: list[BaseException] = []
-        """What went wrong with the simulation itself."""
+        """Errors of the simulation itself."""
 
-    def blame(self, task: asyncio.Task[Any]) -> None:
-        """Note how *task*, which is no part of what is tried here, has failed."""
+    def record_error(self, task: asyncio.Task[Any]) -> None:
+        """Store the error of *task*, which is not part of the tested code."""
         if not task.cancelled() and (error := task.exception()):
             self.errors.append(error)
 
     def time(self) -> float:
-        """Seconds since the history began, steady for everybody."""
+        """Return the seconds since the history started, which are the same for all processes."""
         return self._now
 
     def set_time(self, seconds: float) -> None:
-        """Move time on while nothing is under way."""
+        """Advance time while nothing is running."""
         self._now = max(self._now, seconds)
 
     def call_soon(
         self, callback: Callable[[*Arguments], object], *args: *Arguments, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
-        """Call *callback* in the next round; without the checks of the base class, which take as long."""
+        """Call *callback* in the next round, without the slow checks of the base class."""
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
@@ -79,7 +79,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         *args: *Arguments,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Call *callback* at that time; the heap of the base class compares timers in Python, which takes longer."""
+        """Call *callback* at that time. The heap of the base class compares timers in Python, which is slower."""
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         heapq.heappush(self._timers, (when, next(self._numbers), timer))
         return timer
@@ -87,13 +87,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
-        """The same as ``call_soon``: there is one thread only."""
+        """Equal to ``call_soon``, since there is only one thread."""
         return self.call_soon(callback, *args, context=context)
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """The result of *func*, run on this loop: at once, or when the process that asks gets to it."""
+        """Run *func* on this loop: now, or as soon as the calling process continues."""
         host = HOST.get()
         if host is not None:
             return host.work(func, *args)
@@ -112,7 +112,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 handle._run()
 
     def _move_on(self) -> None:
-        """Make ready what is due; where nothing is, let time pass until something is."""
+        """Schedule due timers. If there are none, advance time."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
@@ -125,33 +125,33 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
 
 def simulated_loop() -> SimulatedLoop:
-    """The loop that everything runs on."""
+    """Return the loop of the history."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimulatedLoop)
     return loop
 
 
 def later(delay: float, function: Callable[..., object], *arguments: Any) -> asyncio.TimerHandle:
-    """Call *function* after *delay* seconds, for the process that asks."""
+    """Call *function* after *delay* seconds, for the current process."""
     return asyncio.get_running_loop().call_later(delay, function, *arguments)
 
 
 def apart(coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """A task that belongs to no process of the gateway, so that it goes on when one dies."""
+    """Create a task that belongs to no process of the gateway, so that it survives a kill."""
     context = contextvars.copy_context()
     context.run(HOST.set, None)
     loop = simulated_loop()
     task = loop.create_task(coroutine, context=context)
-    task.add_done_callback(loop.blame)
+    task.add_done_callback(loop.record_error)
     return task
 
 
 ENDED: list[SimulatedLoop] = []
-"""Loops that have ended. They are kept: if what waits on them were deleted, its ``finally`` would run."""
+"""Closed loops. They are retained: deleting them would run the ``finally`` blocks of their tasks."""
 
 
 def simulate(main: Coroutine[Any, Any, T]) -> T:
-    """The result of *main* on a loop of its own; what is left behind never takes another step."""
+    """Run *main* on a new loop, and return its result; remaining tasks are never resumed."""
     loop = SimulatedLoop()
     ENDED.append(loop)
     loop.set_exception_handler(lambda *_: None)

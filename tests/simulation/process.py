@@ -1,4 +1,4 @@
-"""A process of the gateway that can be killed, frozen and started again, and what its callers see of it."""
+"""A process of the gateway that can be killed, frozen and restarted, and its responses to callers."""
 
 import asyncio
 import contextvars
@@ -23,7 +23,7 @@ LONGEST_WORK_SECONDS = 0.004
 
 
 class WallClock:
-    """The wall clock of one machine, which may be set forward and back."""
+    """The wall clock of one machine, which can be set forward and back."""
 
     def __init__(self) -> None:
         self.skew = 0.0
@@ -36,7 +36,7 @@ class WallClock:
 
 
 class SteadyTime(WallClock):
-    """What a process goes by that started when the wall clock was so far off."""
+    """The clock of a process, with the offset of the wall clock at its start."""
 
     def __init__(self, skew: float) -> None:
         super().__init__()
@@ -44,13 +44,13 @@ class SteadyTime(WallClock):
 
 
 def steady_time() -> float:
-    """The database's own clock, which nobody sets."""
+    """The database's clock, which is always correct."""
     return NOON + asyncio.get_running_loop().time()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a caller got; status 0 when the connection broke."""
+    """A response to a caller. The status is 0 if the connection broke."""
 
     status: int
     body: Any = None
@@ -62,7 +62,7 @@ class Reply:
 
     @property
     def undecided(self) -> bool:
-        """Whether it says that nothing will ever tell whether the write was done."""
+        """Whether the outcome of the write is permanently unknown."""
         details = self.body["error"].get("details") or ()
         return any(detail.keys() & {"changed_since", "other_account", "restored"} for detail in details)
 
@@ -72,7 +72,7 @@ class Reply:
 
     @property
     def summary(self) -> str:
-        """It in one or two words."""
+        """The response in one or two words."""
         return {0: "cut", 200: "200"}.get(self.status, f"{self.status} {self.code}")
 
 
@@ -81,7 +81,7 @@ BROKEN = Reply(0)
 
 @dataclass
 class Process:
-    """One process: the application, its clock, and how it stands."""
+    """One process: the application, its clock, and its state."""
 
     name: str
     settings: Settings
@@ -92,7 +92,7 @@ class Process:
     files: Any = None
     clock: WallClock = field(default_factory=WallClock)
     crash_after: int | None = None
-    """After how many further moves (a commit, a request, an answer) it dies."""
+    """The number of further moves (a commit, a request, a response) until it dies."""
 
     alive: bool = False
     frozen: bool = False
@@ -101,10 +101,10 @@ class Process:
     def __post_init__(self) -> None:
         self._paused: list[asyncio.Handle] = []
         self.died: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when it was killed."""
+        """Set when it was killed."""
 
     async def start(self) -> None:
-        """Start, as the command does; it takes calls on return."""
+        """Start like the command, and wait until it is ready."""
         self.generation += 1
         self.alive, self.frozen, self._paused = True, False, []
         host = Incarnation(self)
@@ -137,20 +137,20 @@ class Process:
             await self._closing
 
     async def stop(self) -> None:
-        """End as after SIGTERM with no call under way."""
+        """Shut down as after SIGTERM with no running call."""
         self._closing.set_result(None)
         await asyncio.wait([self._living, self.died], return_when=asyncio.FIRST_COMPLETED)
         self.alive = False
 
     def kill(self) -> None:
-        """``kill -9``: nothing of it ever runs again."""
+        """``kill -9``: none of its code runs again."""
         if self.alive:
             self.alive = False
             self.note("dies", self.name)
             self.died.set_result(None)
 
     def freeze(self, seconds: float) -> None:
-        """Stand still for a while, as a suspended machine does, and then go on as if nothing had been."""
+        """Freeze for a while, like a suspended machine, and then continue."""
         if self.alive and not self.frozen:
             self.frozen = True
             self.note("freezes", self.name, seconds)
@@ -165,7 +165,7 @@ class Process:
                 simulated_loop()._ready.append(handle)
 
     def move(self) -> None:
-        """Count a move; the process may be killed at it."""
+        """Count a move, which can kill the process."""
         if self.crash_after is not None:
             self.crash_after -= 1
             if self.crash_after <= 0:
@@ -173,7 +173,7 @@ class Process:
                 self.kill()
 
     async def call(self, method: str, path: str, headers: Mapping[str, str], body: Any = None) -> Reply:
-        """The answer of this process to a request; cancelling leaves in the middle."""
+        """Return the response of this process to a request. Cancelling disconnects in the middle."""
         if not self.alive:
             return BROKEN
         loop, died = asyncio.get_running_loop(), self.died
@@ -191,7 +191,7 @@ class Process:
         return serving.result()
 
     async def apart(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Carry out *work* within this process, unless it is dead or dies over it."""
+        """Run *work* within this process, unless it is dead or dies meanwhile."""
         if not self.alive:
             work.close()
             return
@@ -234,7 +234,7 @@ class Process:
 
 
 class Incarnation:
-    """One life of a process: after it was killed, a new one begins, and nothing of the old one runs."""
+    """One life of a process: after a kill, a new one starts, and no code of the old one runs."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -246,7 +246,7 @@ class Incarnation:
         return self.process.alive and self.process.generation == self._generation
 
     def take(self, handle: asyncio.Handle) -> bool:
-        """Run what belongs to the living; keep it while frozen."""
+        """Run the code of a live process; store it while frozen."""
         process = self.process
         if not process.alive or process.generation != self._generation:
             return False
@@ -256,13 +256,13 @@ class Incarnation:
         return True
 
     def move(self) -> bool:
-        """Count a move; whether the process outlives it."""
+        """Count a move. Returns True if the process survives it."""
         if self.alive:
             self.process.move()
         return self.alive
 
     def work(self, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-        """Run *function* soon, and let its result be known a little later, as a thread would."""
+        """Run *function* soon, and return its result a little later, like a thread."""
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         later(self._lag() + self.process.storage.delay(), self._run, done, function, arguments)
         return done
@@ -291,5 +291,5 @@ def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None)
 
 
 def settings(environment: Mapping[str, str]) -> Settings:
-    """The settings of *environment*."""
+    """Return the settings of *environment*."""
     return Settings.read(environment, CONNECTORS)

@@ -1,4 +1,4 @@
-"""Storage that fails: real SQLite, with faults between its driver and the gateway."""
+"""Failing storage: real SQLite, with faults between its driver and the gateway."""
 
 import asyncio
 import shutil
@@ -19,7 +19,7 @@ UNACKNOWLEDGED = "the connection broke during the commit"
 
 @dataclass
 class Storage:
-    """The failures of one database, for everybody who uses it."""
+    """The failures of one database, for all its users."""
 
     path: Path
     unavailable_until: float = 0.0
@@ -37,31 +37,31 @@ class Storage:
     def url(self) -> str:
         return f"sqlite:///{self.path}"
 
-    def heal(self) -> None:
-        """From now on nothing goes wrong."""
+    def end_failures(self) -> None:
+        """End all failures."""
         self.unavailable_until = self.slow_until = 0.0
         self.fail_commits = self.unacknowledge = 0
 
     def delay(self) -> float:
-        """The time that the next piece of work waits."""
+        """Return the delay of the next piece of work."""
         return self.slow_seconds if _now() < self.slow_until else 0.0
 
-    def reached(self) -> None:
-        """Raise while the database is away."""
+    def check_available(self) -> None:
+        """Raise while the database is unavailable."""
         if _now() < self.unavailable_until:
             self.log.append((_now(), UNAVAILABLE))
             raise sqlite3.OperationalError(UNAVAILABLE)
 
-    def commits(self) -> None:
+    def check_commit(self) -> None:
         """Raise if this commit is rejected."""
-        self.reached()
+        self.check_available()
         if self.fail_commits > 0:
             self.fail_commits -= 1
             self.log.append((_now(), COMMIT_FAILED))
             raise sqlite3.OperationalError(COMMIT_FAILED)
 
-    def committed(self) -> None:
-        """Raise if nobody is told of this commit."""
+    def check_acknowledged(self) -> None:
+        """Raise if this commit is not acknowledged."""
         if self.unacknowledge > 0:
             self.unacknowledge -= 1
             self.log.append((_now(), UNACKNOWLEDGED))
@@ -73,21 +73,21 @@ def _now() -> float:
 
 
 class FaultyCursor(sqlite3.Cursor):
-    """Executes while the database can be reached."""
+    """Executes statements while the database is available."""
 
     connection: "FaultyConnection"
 
     def execute(self, *arguments: Any) -> Any:
-        self.connection.storage.reached()
+        self.connection.storage.check_available()
         return super().execute(*arguments)
 
     def executemany(self, *arguments: Any) -> Any:
-        self.connection.storage.reached()
+        self.connection.storage.check_available()
         return super().executemany(*arguments)
 
 
 class FaultyConnection(sqlite3.Connection):
-    """Commits as far as the storage lets it."""
+    """Commits unless the storage fails."""
 
     storage: Storage
 
@@ -97,23 +97,23 @@ class FaultyConnection(sqlite3.Connection):
     def commit(self) -> None:
         changes = self.in_transaction and HOST.get() is not None
         if changes:
-            self.storage.commits()
+            self.storage.check_commit()
         super().commit()
         if changes:
-            self.storage.committed()
+            self.storage.check_acknowledged()
 
 
 COMPILED: dict[str, Any] = {}
-"""The first engine's dialect and compiled statements: all others use them too, or each history would compile again."""
+"""The dialect and compiled statements of the first engine, which all others reuse to avoid compiling again."""
 
 
 def attach(database: Database, storage: Storage) -> None:
-    """Let *database* connect through *storage*."""
+    """Connect *database* through *storage*."""
     engine = database._engine
 
     @event.listens_for(engine, "do_connect")
     def connect(*_: object) -> FaultyConnection:
-        storage.reached()
+        storage.check_available()
         connection = sqlite3.connect(storage.path, factory=FaultyConnection, check_same_thread=False, timeout=0)
         connection.storage = storage
         return connection
@@ -123,7 +123,7 @@ def attach(database: Database, storage: Storage) -> None:
     engine.dialect, engine._compiled_cache = COMPILED["dialect"], COMPILED["cache"]
 
 
-def copied(template: Path, path: Path) -> Storage:
-    """The storage of a new history, which begins as *template* is."""
+def copy_storage(template: Path, path: Path) -> Storage:
+    """Return the storage of a new history, a copy of *template*."""
     shutil.copyfile(template, path)
     return Storage(path)

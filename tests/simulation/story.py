@@ -1,33 +1,33 @@
-"""Stories: what callers do and what goes wrong, as data. A history is a story that has happened."""
+"""Stories: actions of callers and faults, as data. A history is a story that was run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from simulation.accounts import WAYS, Rewire, overwrites, rewired, spread
+from simulation.accounts import WAYS, Rewire, draw_connection_changes, draw_overwrites, spread_writes
 from simulation.key_forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 
 TIMEOUT_SECONDS = 12.0
 SETTLE_SECONDS = 30.0
-"""The latest execution of a request; less than in production, so that a story takes less time."""
+"""The latest execution of a request; shorter than in production, to shorten stories."""
 
 LATEST_SECONDS = 27.0
-"""The time after which a sent request is executed at the latest, and found by a search."""
-"""The gateway's timeout for a response: less than usual, so that histories are shorter."""
+"""The time after which a sent request has been executed, and is found by a search."""
+"""The gateway's timeout for a response, shorter than by default, so that histories are shorter."""
 
 RESTORED = 0.2
-"""The part of stories with a restore, of those that can have one."""
+"""The share of stories with a restore, among those that can have one."""
 
 WELL_BEFORE = -60.0
-"""When a colleague makes something by hand where the vendor does not tell who made it."""
+"""The time of a colleague's manual creation at a vendor that does not report the creator."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """A caller asks for a write; one with the same key and content is a repeat."""
+    """A caller requests a write. One with the same key and content is a repeat."""
 
     at: float
     kind: str
@@ -36,9 +36,9 @@ class Write:
     process: int = 0
     leaves_after: float | None = None
     form: Form = "header"
-    """How the key is given."""
+    """The form of the key."""
     way: int = 0
-    """Which of the connections to the account it takes."""
+    """The connection to the account."""
 
     def __str__(self) -> str:
         key = f"under key {self.key} ({self.form})" if self.key else "without a key"
@@ -50,7 +50,7 @@ class Write:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A colleague makes an equal object in the application."""
+    """A colleague creates an equal object at the vendor."""
 
     at: float
     kind: str
@@ -62,7 +62,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Network:
-    """Trouble with one request to a vendor: the *number*-th step, or the *number*-th reading request."""
+    """A fault of one vendor request: the *number*-th step, or the *number*-th read."""
 
     number: int
     trouble: Trouble
@@ -91,7 +91,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Crash:
-    """A process is killed at its *moves*-th commit, request or answer from then on, and started again later."""
+    """A process is killed at its *moves*-th commit, request or response from then on, and restarted later."""
 
     at: float
     process: int
@@ -105,7 +105,7 @@ class Crash:
 
 @dataclass(frozen=True)
 class Freeze:
-    """A process stands still, and wakes up late."""
+    """A process freezes, and resumes late."""
 
     at: float
     process: int
@@ -117,7 +117,7 @@ class Freeze:
 
 @dataclass(frozen=True)
 class SetClock:
-    """The wall clock of a process is set; that of the vendors (-1) goes wrong all the time."""
+    """The wall clock of a process is set; that of the vendors (-1) is wrong all the time."""
 
     at: float
     process: int
@@ -131,9 +131,9 @@ class SetClock:
 
 @dataclass(frozen=True)
 class Restore:
-    """A backup is made at ``backup_at``; later all processes are killed, and started again on it.
+    """A backup is created at ``backup_at``; later all processes are killed, and restarted on it.
 
-    The restore is *declared*, or noticed by the file beside the database.
+    The restore is *declared*, or detected by the file beside the database.
     """
 
     at: float
@@ -150,7 +150,7 @@ Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock | Restore | R
 
 @dataclass(frozen=True)
 class Story:
-    """What happens in one history."""
+    """The actions and faults of one history."""
 
     seed: int
     items: tuple[Item, ...]
@@ -158,10 +158,10 @@ class Story:
     limits: bool = False
     watch: bool = False
     sleeps: bool = True
-    """Whether long waiting is spent with the processes stopped, which is quicker to run."""
+    """Whether long waits are spent with the processes stopped, which runs faster."""
 
     def without(self, index: int) -> "Story":
-        """The same with one item less."""
+        """Return the story without one item."""
         return replace(self, items=self.items[:index] + self.items[index + 1 :])
 
     @property
@@ -180,18 +180,18 @@ class Story:
 
 
 def story(seed: int, processes: int | None = None) -> Story:
-    """The story of *seed*."""
+    """Return the story of *seed*."""
     random = Random(seed)
     count = processes or random.choice((1, 1, 2))
-    writes = spread(random, _writes(random, count))
-    writes += list(overwrites(random, writes))
-    # First, so that of two troubles with one step the other counts. Drawn apart, so that older seeds keep the rest.
-    statuses = _statuses(Random(f"{seed} statuses"))
-    items = [*statuses, *writes, *_colleagues(random, writes), *_draw_failures(random, writes, count)]
-    items += rewired(random, writes)
-    # By chances of their own, so that all else is as it was before there were forms and restores.
-    items = _formed(Random(f"{seed} forms"), items)
-    items += _restores(Random(f"{seed} restores"), items)
+    writes = spread_writes(random, _draw_writes(random, count))
+    writes += list(draw_overwrites(random, writes))
+    # First, so that of two faults of one step the other applies. Drawn separately, so that older seeds remain the same.
+    statuses = _draw_statuses(Random(f"{seed} statuses"))
+    items = [*statuses, *writes, *_draw_colleagues(random, writes), *_draw_failures(random, writes, count)]
+    items += draw_connection_changes(random, writes)
+    # Drawn separately, so that the rest of older seeds remains the same.
+    items = _with_key_forms(Random(f"{seed} forms"), items)
+    items += _draw_restore(Random(f"{seed} restores"), items)
     items.sort(key=lambda item: getattr(item, "at", 1000.0))
     return Story(
         seed,
@@ -203,15 +203,15 @@ def story(seed: int, processes: int | None = None) -> Story:
     )
 
 
-def _formed(random: Random, items: Sequence[Item]) -> list[Item]:
-    """The same with keys in other forms."""
+def _with_key_forms(random: Random, items: Sequence[Item]) -> list[Item]:
+    """Return the writes with keys in other forms."""
     return [
         replace(item, form=random.choice(FORMS)) if isinstance(item, Write) and item.key else item for item in items
     ]
 
 
-def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
-    """A restore in some stories: where what was lost can be told by what it was asked for."""
+def _draw_restore(random: Random, items: Sequence[Item]) -> list[Restore]:
+    """Return a restore for some stories, in which lost data can be detected by the requests."""
     writes = [item for item in items if isinstance(item, Write)]
     contents = {(write.kind, write.content): write.key for write in writes}
     keys = {write.key: write.content for write in writes if write.key}
@@ -222,13 +222,13 @@ def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
     if random.random() > RESTORED or alike or changed or vague or colleagues:
         return []
     backup_at = random.uniform(0, 4)
-    # A restore is not noticed if no process gave a sign of life between the backup and its end.
+    # A restore is not detected if no process has sent a heartbeat between the backup and its end.
     silent = any(isinstance(item, Freeze | Crash | Disk) for item in items)
     restored_at = backup_at + random.choice((3.0, 10.0, 20.0))
     return [Restore(restored_at, backup_at, declared=random.random() < 0.5 or silent)]
 
 
-def _writes(random: Random, processes: int) -> list[Write]:
+def _draw_writes(random: Random, processes: int) -> list[Write]:
     writes: list[Write] = []
     for number in range(random.choice((1, 1, 1, 2, 2, 3))):
         name = random.choice(list(KINDS))
@@ -243,31 +243,31 @@ def _writes(random: Random, processes: int) -> list[Write]:
         )
         writes.append(first)
         if keyed:
-            writes += _repeats(random, first, processes)
+            writes += _draw_repeats(random, first, processes)
         if KINDS[name].twins and random.random() < 0.25:
             other = f"key-{number}-twin" if random.random() < 0.8 else None
-            writes.append(replace(first, at=_near(random, first.at), key=other, leaves_after=None))
+            writes.append(replace(first, at=_draw_near_time(random, first.at), key=other, leaves_after=None))
     return writes
 
 
-def _repeats(random: Random, first: Write, processes: int) -> list[Write]:
+def _draw_repeats(random: Random, first: Write, processes: int) -> list[Write]:
     repeats = []
     if random.random() < 0.3:
-        later = _near(random, first.at)
+        later = _draw_near_time(random, first.at)
         repeats.append(replace(first, at=later, process=random.randrange(processes), leaves_after=None))
     if KINDS[first.kind].twins and "vague" not in first.kind and random.random() < 0.12:
         repeats.append(
-            replace(first, at=_near(random, first.at), content=f"{first.content} changed", leaves_after=None)
+            replace(first, at=_draw_near_time(random, first.at), content=f"{first.content} changed", leaves_after=None)
         )
     return repeats
 
 
-def _near(random: Random, at: float) -> float:
-    """At the same time, or soon, or when the first may have ended."""
+def _draw_near_time(random: Random, at: float) -> float:
+    """Return a time: the same, shortly after, or when the first may have ended."""
     return at + random.choice((0.0, random.uniform(0, 1), random.uniform(1, 10), random.uniform(13, 25)))
 
 
-def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
+def _draw_colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
     items = []
     for write in writes:
         kind = KINDS[write.kind]
@@ -279,20 +279,20 @@ def _colleagues(random: Random, writes: Sequence[Write]) -> list[ByHand]:
 
 def _draw_failures(random: Random, writes: Sequence[Write], processes: int) -> list[Item]:
     makers: Sequence[Callable[[Random, Sequence[Write], int], Item]] = (
-        _network,
-        _network,
-        _network,
-        _disk,
-        _crash,
-        _crash,
-        _freeze,
-        _set_clock,
+        _draw_network,
+        _draw_network,
+        _draw_network,
+        _draw_disk,
+        _draw_crash,
+        _draw_crash,
+        _draw_freeze,
+        _draw_clock,
     )
     count = random.choice((0, 1, 1, 1, 2, 2, 3))
     return [random.choice(makers)(random, writes, processes) for _ in range(count)]
 
 
-def _network(random: Random, _: Sequence[Write], __: int) -> Item:
+def _draw_network(random: Random, _: Sequence[Write], __: int) -> Item:
     if random.random() < 0.15:
         response = random.choice(("silence", "cut", "502", "failure", "garbage"))
         return Network(random.randrange(12), Trouble(response, 0.1 if response == "garbage" else None), reading=True)
@@ -300,7 +300,7 @@ def _network(random: Random, _: Sequence[Write], __: int) -> Item:
 
 
 def trouble(random: Random) -> Trouble:
-    """One of the ways in which a step goes wrong; it is carried out within the settle time or never."""
+    """Return one way in which a step fails; it is performed within the settle time or never."""
     response = random.choice(
         ("silence", "silence", "cut", "cut", "502", "503", "504", "failure", "refusal", "garbage", "odd", "refused")
     )
@@ -319,18 +319,18 @@ def trouble(random: Random) -> Trouble:
             return Trouble(response, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
 
 
-def _statuses(random: Random) -> list[Network]:
-    """Responses of any status with any body, before the step was carried out or after it, or without it."""
+def _draw_statuses(random: Random) -> list[Network]:
+    """Return responses of any status with any body, before or after the step was performed, or instead of it."""
     count = random.choice((0, 0, 1, 1, 2))
-    return [Network(random.choice((0, 0, 1, 1, 2, 3)), _unexpected(random)) for _ in range(count)]
+    return [Network(random.choice((0, 0, 1, 1, 2, 3)), _draw_unexpected(random)) for _ in range(count)]
 
 
-def _unexpected(random: Random) -> Trouble:
+def _draw_unexpected(random: Random) -> Trouble:
     response = Unexpected(random.randrange(100, 600), random.choice(list(SHAPES)))
     return Trouble(response, random.choice((None, 0.05, random.uniform(0.05, LATEST_SECONDS))), random.uniform(0.1, 5))
 
 
-def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_disk(random: Random, writes: Sequence[Write], _: int) -> Item:
     at = writes[0].at + random.choice((0.0, random.uniform(0, 0.1), random.uniform(0, 2)))
     match random.choice(("away", "slow", "refused", "unacknowledged")):
         case "away":
@@ -343,17 +343,17 @@ def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:
             return Disk(at, "unacknowledged", random.choice((1, 1, 2)))
 
 
-def _crash(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_crash(random: Random, writes: Sequence[Write], _: int) -> Item:
     write = random.choice(list(writes))
     restart = random.choice((0.05, random.uniform(0.05, 2), random.uniform(2, 30), None))
     return Crash(max(0.0, write.at - 0.001), write.process, random.randint(1, 30), restart)
 
 
-def _freeze(random: Random, writes: Sequence[Write], _: int) -> Item:
+def _draw_freeze(random: Random, writes: Sequence[Write], _: int) -> Item:
     write = random.choice(list(writes))
     return Freeze(write.at + random.uniform(0, 0.5), write.process, random.choice((3.0, 12.0, 15.0, 40.0)))
 
 
-def _set_clock(random: Random, _: Sequence[Write], processes: int) -> Item:
+def _draw_clock(random: Random, _: Sequence[Write], processes: int) -> Item:
     skew = random.choice((-600.0, -90.0, -5.0, 5.0, 90.0, 600.0))
     return SetClock(random.uniform(-5, 5), random.randrange(-1, processes), skew)

@@ -1,4 +1,4 @@
-"""Several connections to one account, in one workspace and in two: their writes are told apart, and undo nothing."""
+"""Several connections to one account, in one and two workspaces: their writes are distinguished, and not undone."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from harness.requirement import requirement
 from simulation.accounts import WAYS, Rewire
 from simulation.story import Crash, Item, Network, Story, Write
 from simulation.vendors import Trouble
-from simulation.workers import Stage
+from simulation.workers import StoryRunner
 from simulation.writes import KINDS, OVER
 
 LOST = Network(0, Trouble("cut"))
-"""The connection breaks, and the request is never carried out."""
+"""The connection breaks, and the request is never performed."""
 
 DONE = Network(0, Trouble("silence", done_after=0.05))
-"""The request is carried out, and nobody answers."""
+"""The request is performed, but there is no response."""
 
 CREATED = [
     "notes.create_page",
@@ -25,23 +25,25 @@ CREATED = [
 ]
 OVERWRITTEN = [name for name, kind in KINDS.items() if kind.overwriting]
 PAIRS = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 3), (2, 3)]
-"""Both ways, by their numbers: of known and unknown account, in one workspace and in two."""
+"""Both ways by number: of known and unknown account, in one workspace and in two."""
 
 
-def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
-    """The promises that are broken after these events."""
-    outcome = stage(Story(0, items, processes=processes, sleeps=False))
+def broken(runner: StoryRunner, *items: Item, processes: int = 1) -> list[str]:
+    """Return the promises broken by these events."""
+    outcome = runner(Story(0, items, processes=processes, sleeps=False))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
 @pytest.mark.parametrize("kind", CREATED)
-def test_an_equal_object_of_another_connection_is_not_adopted(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
+def test_an_equal_object_of_another_connection_is_not_adopted(
+    runner: StoryRunner, kind: str, pair: tuple[int, int]
+) -> None:
     mine, theirs = pair
 
     violations = broken(
-        stage,
+        runner,
         LOST,
         Write(0, kind, "Content", "mine", way=mine),
         Write(14, kind, "Content", "theirs", way=theirs),
@@ -52,12 +54,14 @@ def test_an_equal_object_of_another_connection_is_not_adopted(stage: Stage, kind
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
-def test_an_unfinished_checklist_is_not_adopted_through_another_connection(stage: Stage, pair: tuple[int, int]) -> None:
+def test_an_unfinished_checklist_is_not_adopted_through_another_connection(
+    runner: StoryRunner, pair: tuple[int, int]
+) -> None:
     mine, theirs = pair
     kind = "boards.attach_checklist"
 
     violations = broken(
-        stage,
+        runner,
         Network(3, Trouble("cut")),
         Write(0, kind, "Content", "mine", way=mine),
         Crash(13, 0, 1, 0.05),
@@ -70,11 +74,11 @@ def test_an_unfinished_checklist_is_not_adopted_through_another_connection(stage
 
 @requirement("writes-3")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} and {WAYS[pair[1]]}")
-def test_two_connections_create_one_company(stage: Stage, pair: tuple[int, int]) -> None:
+def test_two_connections_create_one_company(runner: StoryRunner, pair: tuple[int, int]) -> None:
     kind = "crm.create_or_update_contact"
 
     violations = broken(
-        stage,
+        runner,
         Network(0, Trouble("answer", done_after=4.0, response_after=4.1)),
         Write(0, kind, "Content", "mine", way=pair[0]),
         Write(1, kind, "Content", "theirs", way=pair[1]),
@@ -83,16 +87,16 @@ def test_two_connections_create_one_company(stage: Stage, pair: tuple[int, int])
     assert [] == violations
 
 
-@pytest.mark.parametrize("lost", [DONE, LOST], ids=["done", "lost"])
+@pytest.mark.parametrize("lost", [DONE, LOST], ids=["performed", "lost"])
 @pytest.mark.parametrize("pair", [(0, 0), (0, 1), (1, 2)], ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
 @pytest.mark.parametrize("kind", OVERWRITTEN)
 def test_a_change_in_doubt_is_not_sent_over_a_later_one(
-    stage: Stage, kind: str, pair: tuple[int, int], lost: Network
+    runner: StoryRunner, kind: str, pair: tuple[int, int], lost: Network
 ) -> None:
     number = {"mail.change_message_labels": 1, "crm.create_or_update_contact": 1}.get(kind, 0)
 
     violations = broken(
-        stage,
+        runner,
         Network(number, lost.trouble),
         Write(0, kind, "Content", "mine", way=pair[0], leaves_after=1),
         Write(14, kind, f"Content{OVER}", "theirs", way=pair[1]),
@@ -104,9 +108,9 @@ def test_a_change_in_doubt_is_not_sent_over_a_later_one(
 
 @pytest.mark.parametrize("what", ["learned", "forgotten", "other", "removed"])
 @pytest.mark.parametrize("kind", CREATED)
-def test_objects_retain_their_owner_after_connection_changes(stage: Stage, kind: str, what: str) -> None:
+def test_objects_retain_their_owner_after_connection_changes(runner: StoryRunner, kind: str, what: str) -> None:
     violations = broken(
-        stage,
+        runner,
         LOST,
         Write(0, kind, "Content", "mine", way=1),
         Write(14, kind, "Content", "theirs", way=2),
@@ -118,11 +122,11 @@ def test_objects_retain_their_owner_after_connection_changes(stage: Stage, kind:
 
 
 @pytest.mark.parametrize("kind", CREATED)
-def test_a_write_in_doubt_is_not_settled_in_another_account(stage: Stage, kind: str) -> None:
+def test_a_write_in_doubt_is_not_settled_in_another_account(runner: StoryRunner, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=20.0))
 
     violations = broken(
-        stage,
+        runner,
         late,
         Write(0, kind, "Content", "mine", way=1),
         Rewire(13, KINDS[kind].connector, 1, "other"),

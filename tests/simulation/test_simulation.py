@@ -1,4 +1,4 @@
-"""The simulation itself: without faults it finds nothing, and a seed always gives the same history."""
+"""The simulation itself: it reports no violations without faults, and a seed reproduces its history."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from simulation import HASH_SEED
 from simulation.story import ByHand, Story, Write, story
-from simulation.workers import Stage
+from simulation.workers import StoryRunner
 from simulation.writes import KINDS
 
 TESTS = Path(__file__).parent.parent
@@ -18,47 +18,47 @@ PRINT_LINES = f"""
 import json, shutil
 from simulation.history import install
 from simulation.story import story
-from simulation.workers import one
+from simulation.workers import run_one
 installation = install()
-told = [one(installation, story(seed)).lines for seed in {SEEDS}]
+histories = [run_one(installation, story(seed)).lines for seed in {SEEDS}]
 shutil.rmtree(installation.template.parent)
-print(json.dumps(told))
+print(json.dumps(histories))
 """
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_write_keeps_its_promise_without_failures(stage: Stage, kind: str) -> None:
+def test_writes_meet_all_promises_without_failures(runner: StoryRunner, kind: str) -> None:
     write = Write(0.5, kind, "Content", "key")
-    outcome = stage(Story(1, (write, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
+    outcome = runner(Story(1, (write, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
 
     assert [] == list(outcome.broken)
     assert any("is answered 200" in line for line in outcome.lines)
 
 
 def lines_in_new_process() -> list[list[str]]:
-    """Three histories, told by a new interpreter."""
+    """Return three histories, run by a new interpreter."""
     environment = {"PYTHONPATH": str(TESTS), HASH_SEED: "0"}
     ran = subprocess.run([sys.executable, "-c", PRINT_LINES], env=environment, capture_output=True, check=True)
     lines: list[list[str]] = json.loads(ran.stdout)
     return lines
 
 
-def test_a_seed_reproduces_its_history(stage: Stage) -> None:
-    lines = [list(stage(story(seed)).lines) for seed in SEEDS]
+def test_a_seed_reproduces_its_history(runner: StoryRunner) -> None:
+    lines = [list(runner(story(seed)).lines) for seed in SEEDS]
 
     assert lines == lines_in_new_process()
     assert all(lines)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_objects_of_colleagues_are_observed_once_and_in_order(stage: Stage, processes: int) -> None:
+def test_objects_of_colleagues_are_observed_once_and_in_order(runner: StoryRunner, processes: int) -> None:
     by_hand = [
         ByHand(2.0, "notes.create_page", "First"),
         ByHand(3.0, "chat.post_message", "Second"),
         ByHand(4.0, "chat.post_message", "Third"),
     ]
     write = Write(1.0, "chat.post_message", "Second", "key")
-    outcome = stage(Story(1, (write, *by_hand), processes=processes, watch=True))
+    outcome = runner(Story(1, (write, *by_hand), processes=processes, watch=True))
 
     assert [] == list(outcome.broken)
 

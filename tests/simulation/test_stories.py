@@ -1,47 +1,47 @@
-"""The failures that were known before writes had one protocol, and those found since, each as a story."""
+"""Known failures of writes, each as a story."""
 
 import pytest
 
 from simulation.key_forms import FORMS, Form
 from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
-from simulation.workers import Stage
+from simulation.workers import StoryRunner
 from simulation.writes import KINDS
 
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
 ONE_REQUEST_KINDS = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
 LOST = Trouble("cut")
-"""The connection breaks, and the request is never carried out."""
+"""The connection breaks, and the request is never performed."""
 
 SILENT = Trouble("silence")
 LATE = Trouble("silence", done_after=20.0)
-"""No answer in time, though the request was carried out."""
+"""No response in time, although the request was performed."""
 
 
-def broken_promises(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
-    """The promises that are broken after these events."""
-    outcome = stage(Story(0, items, processes=processes, sleeps=sleeps))
+def broken_promises(runner: StoryRunner, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
+    """Return the promises broken by these events."""
+    outcome = runner(Story(0, items, processes=processes, sleeps=sleeps))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
 
 def write(kind: str, at: float = 0.0, key: str | None = "key", content: str = "Content") -> Write:
-    """A caller's write."""
+    """Return a caller's write."""
     return Write(at, kind, content, key)
 
 
 def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
-    """The process is killed at a move, and started again."""
+    """Return a crash at a move, with a restart."""
     return Crash(at, 0, moves, again)
 
 
-# 1. The first body counts
+# 1. The first body is decisive
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str) -> None:
+def test_a_repeat_with_another_body_does_not_write_again(runner: StoryRunner, kind: str) -> None:
     broken = broken_promises(
-        stage,
+        runner,
         Network(0, Trouble("cut", done_after=2.0)),
         write(kind),
         write(kind, at=10, content="Content changed"),
@@ -50,28 +50,28 @@ def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str
     assert [] == broken
 
 
-# 2. What a colleague has made is not ours
+# 2. Objects of colleagues are not adopted
 
 
-@pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
+@pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["disconnected", "failed"])
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
-def test_an_older_object_of_a_colleague_is_not_adopted(stage: Stage, kind: str, trouble: Trouble) -> None:
-    broken = broken_promises(stage, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
+def test_an_older_object_of_a_colleague_is_not_adopted(runner: StoryRunner, kind: str, trouble: Trouble) -> None:
+    broken = broken_promises(runner, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
 
     assert [] == broken
 
 
-def test_an_unkeyed_call_does_not_adopt_an_older_object_of_a_colleague(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_adopt_an_older_object_of_a_colleague(runner: StoryRunner) -> None:
     by_hand = ByHand(-30, "crm.create_deal", "Content")
-    broken = broken_promises(stage, by_hand, Network(0, LOST), write("crm.create_deal", key=None))
+    broken = broken_promises(runner, by_hand, Network(0, LOST), write("crm.create_deal", key=None))
 
     assert [] == broken
 
 
-def test_an_empty_page_is_not_matched_with_an_older_one(stage: Stage) -> None:
+def test_an_empty_page_is_not_matched_with_an_older_one(runner: StoryRunner) -> None:
     older = write("notes.create_vague_page", key="older", content="nothing")
     newer = write("notes.create_vague_page", at=20, key="newer", content="nothing")
-    broken = broken_promises(stage, older, dies(1, at=10), Network(1, LOST), newer)
+    broken = broken_promises(runner, older, dies(1, at=10), Network(1, LOST), newer)
 
     assert [] == broken
 
@@ -80,9 +80,9 @@ def test_an_empty_page_is_not_matched_with_an_older_one(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("kind", [*CREATED, "tables.create_vague_record"])
-def test_two_keys_do_not_share_an_object_after_a_restart(stage: Stage, kind: str) -> None:
+def test_two_keys_do_not_share_an_object_after_a_restart(runner: StoryRunner, kind: str) -> None:
     broken = broken_promises(
-        stage,
+        runner,
         Network(0, LOST),
         write(kind, key="first"),
         write(kind, at=10, key="second"),
@@ -93,10 +93,10 @@ def test_two_keys_do_not_share_an_object_after_a_restart(stage: Stage, kind: str
     assert [] == broken
 
 
-def test_an_unkeyed_call_does_not_finish_a_keyed_write(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_finish_a_keyed_write(runner: StoryRunner) -> None:
     kind = "boards.attach_checklist"
     broken = broken_promises(
-        stage,
+        runner,
         Network(0, Trouble("silence", done_after=20.0)),
         write(kind),
         dies(1, at=1),
@@ -108,93 +108,93 @@ def test_an_unkeyed_call_does_not_finish_a_keyed_write(stage: Stage) -> None:
     assert [] == broken
 
 
-# 4. Nothing is sent while the last step may still be carried out
+# 4. No step is sent while the previous one may still be performed
 
 
-def test_late_blocks_are_not_appended_twice(stage: Stage) -> None:
+def test_late_blocks_are_not_appended_twice(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = broken_promises(stage, late, write("notes.create_long_page"), write("notes.create_long_page", at=14))
+    broken = broken_promises(runner, late, write("notes.create_long_page"), write("notes.create_long_page", at=14))
 
     assert [] == broken
 
 
-def test_blocks_in_transit_at_a_crash_are_not_appended_twice(stage: Stage) -> None:
+def test_blocks_in_transit_at_a_crash_are_not_appended_twice(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
-    broken = broken_promises(stage, late, write("notes.create_long_page"), dies(1, at=1.2))
+    broken = broken_promises(runner, late, write("notes.create_long_page"), dies(1, at=1.2))
 
     assert [] == broken
 
 
-def test_a_note_in_transit_at_a_crash_is_not_logged_twice(stage: Stage) -> None:
+def test_a_note_in_transit_at_a_crash_is_not_logged_twice(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
-    broken = broken_promises(stage, late, write("crm.update_deal"), dies(1, at=2))
+    broken = broken_promises(runner, late, write("crm.update_deal"), dies(1, at=2))
 
     assert [] == broken
 
 
-def test_a_late_note_is_not_reported_as_missing(stage: Stage) -> None:
+def test_a_late_note_is_not_reported_as_missing(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = broken_promises(stage, late, write("crm.update_deal"))
+    broken = broken_promises(runner, late, write("crm.update_deal"))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
-def test_a_draft_in_transit_is_not_sent_again(stage: Stage, key: str | None) -> None:
+def test_a_draft_in_transit_is_not_resent(runner: StoryRunner, key: str | None) -> None:
     late = Network(1, Trouble("cut", done_after=3.0))
-    broken = broken_promises(stage, late, write("mail.send_message", key=key))
+    broken = broken_promises(runner, late, write("mail.send_message", key=key))
 
     assert [] == broken
 
 
-# 5. After a crash, and after an edge's failure, as long is waited as after silence
+# 5. The wait after a crash or an edge failure is as long as after a timeout
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_request_that_outlives_the_process_is_not_repeated(stage: Stage, kind: str) -> None:
+def test_a_request_that_outlives_the_process_is_not_repeated(runner: StoryRunner, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=25.0))
-    broken = broken_promises(stage, late, write(kind), dies(1, at=2))
+    broken = broken_promises(runner, late, write(kind), dies(1, at=2))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("status", ["502", "503", "504"])
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: str, status: str) -> None:
+def test_a_request_that_outlives_the_edge_is_not_repeated(runner: StoryRunner, kind: str, status: str) -> None:
     late = Network(0, Trouble(status, done_after=20.0))
-    broken = broken_promises(stage, late, write(kind))
+    broken = broken_promises(runner, late, write(kind))
 
     assert [] == broken
 
 
-# 6. Storage may fail
+# 6. Storage can fail
 
 
 @pytest.mark.parametrize("seconds", [1.0, 25.0])
 @pytest.mark.parametrize("at", [0.02, 0.12])
-def test_unavailable_storage_does_not_block_a_key(stage: Stage, at: float, seconds: float) -> None:
-    broken = broken_promises(stage, write("boards.comment_on_card"), Disk(at, "away", seconds))
+def test_unavailable_storage_does_not_block_a_key(runner: StoryRunner, at: float, seconds: float) -> None:
+    broken = broken_promises(runner, write("boards.comment_on_card"), Disk(at, "away", seconds))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("what", ["refused", "unacknowledged"])
 @pytest.mark.parametrize("at", [0.0, 0.02, 0.2])
-def test_a_failed_commit_does_not_block_a_key(stage: Stage, at: float, what: str) -> None:
+def test_a_failed_commit_does_not_block_a_key(runner: StoryRunner, at: float, what: str) -> None:
     kind = "refused" if what == "refused" else "unacknowledged"
-    broken = broken_promises(stage, write("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
+    broken = broken_promises(runner, write("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
 
     assert [] == broken
 
 
-# 7. A process that is thought to be dead changes nothing any more
+# 7. A process that is considered dead changes nothing
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_second_process_does_not_take_over_a_held_claim(stage: Stage, kind: str) -> None:
+def test_a_second_process_does_not_take_over_an_active_claim(runner: StoryRunner, kind: str) -> None:
     elsewhere = Write(0.0, "mail.create_draft", "Other", "other", process=1)
     broken = broken_promises(
-        stage,
+        runner,
         Network(0, LATE),
         write(kind),
         elsewhere,
@@ -207,9 +207,9 @@ def test_a_second_process_does_not_take_over_a_held_claim(stage: Stage, kind: st
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_process_resumed_late_overwrites_nothing(stage: Stage, kind: str) -> None:
+def test_a_process_resumed_late_overwrites_nothing(runner: StoryRunner, kind: str) -> None:
     broken = broken_promises(
-        stage,
+        runner,
         write(kind),
         Freeze(0.04, 0, 40.0),
         Write(20.0, kind, "Content", "key", process=1),
@@ -220,17 +220,17 @@ def test_a_process_resumed_late_overwrites_nothing(stage: Stage, kind: str) -> N
     assert [] == broken
 
 
-# 8. Our own first half is no change of somebody else's
+# 8. An own first step is no foreign change
 
 
-@pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
-def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> None:
-    broken = broken_promises(stage, Network(1, trouble), write("notes.update_page"))
+@pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["disconnected", "timeout", "failed"])
+def test_a_guarded_update_can_be_finished(runner: StoryRunner, trouble: Trouble) -> None:
+    broken = broken_promises(runner, Network(1, trouble), write("notes.update_page"))
 
     assert [] == broken
 
 
-# 10. What was done is told: a refusal names what stands
+# 10. Errors report the completed steps
 
 
 @pytest.mark.parametrize(
@@ -244,60 +244,62 @@ def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> Non
         "boards.attach_checklist",
     ],
 )
-def test_a_rejection_halfway_reports_the_completed_steps(stage: Stage, kind: str) -> None:
-    broken = broken_promises(stage, Network(1, Trouble("refusal")), write(kind))
+def test_a_rejection_halfway_reports_the_completed_steps(runner: StoryRunner, kind: str) -> None:
+    broken = broken_promises(runner, Network(1, Trouble("refusal")), write(kind))
 
     assert [] == broken
 
 
-# 12. An answer of another shape is a doubt
+# 12. A malformed response leaves the outcome unknown
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_an_accepted_step_with_an_odd_response_is_not_repeated(stage: Stage, kind: str) -> None:
-    broken = broken_promises(stage, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
+def test_an_accepted_step_with_a_malformed_response_is_not_repeated(runner: StoryRunner, kind: str) -> None:
+    broken = broken_promises(runner, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
 
     assert [] == broken
 
 
-# 8. One key in all its forms, and one object for one key
+# 8. One key in all its forms, and one object per key
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_key_is_equal_in_every_form(stage: Stage, form: Form) -> None:
+def test_a_key_is_equal_in_every_form(runner: StoryRunner, form: Form) -> None:
     kind = "notes.create_page"
-    assert [] == broken_promises(stage, write(kind), Write(1, kind, "Content", "key", form=form))
+    assert [] == broken_promises(runner, write(kind), Write(1, kind, "Content", "key", form=form))
 
 
-def test_a_key_reused_for_another_card_is_rejected(stage: Stage) -> None:
+def test_a_key_reused_for_another_card_is_rejected(runner: StoryRunner) -> None:
     kind = "boards.comment_on_card"
-    outcome = stage(Story(0, (write(kind), write(kind, at=5, content="Content changed")), sleeps=False))
+    outcome = runner(Story(0, (write(kind), write(kind, at=5, content="Content changed")), sleeps=False))
 
     assert () == tuple(outcome.broken)
     assert any("422 idempotency_key_reused" in line for line in outcome.lines)
 
 
-# 9. A database that was restored
+# 9. Restored databases
 
 
-@pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "detected"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "vague" not in kind])
-def test_writes_unknown_to_a_restored_database_are_not_repeated(stage: Stage, kind: str, *, declared: bool) -> None:
-    assert [] == broken_promises(stage, write(kind, at=1), Restore(20, 0.5, declared))
+def test_writes_unknown_to_a_restored_database_are_not_repeated(
+    runner: StoryRunner, kind: str, *, declared: bool
+) -> None:
+    assert [] == broken_promises(runner, write(kind, at=1), Restore(20, 0.5, declared))
 
 
 @pytest.mark.parametrize("kind", ["notes.create_long_page", "boards.attach_checklist", "mail.send_message"])
-def test_a_write_lost_halfway_is_finished_after_a_restore(stage: Stage, kind: str) -> None:
-    assert [] == broken_promises(stage, write(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
+def test_a_write_lost_halfway_is_finished_after_a_restore(runner: StoryRunner, kind: str) -> None:
+    assert [] == broken_promises(runner, write(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
 
 
 @pytest.mark.parametrize("kind", ["boards.comment_on_card", "mail.send_message"])
-def test_requests_in_transit_are_awaited_after_a_restore(stage: Stage, kind: str) -> None:
+def test_requests_in_transit_are_awaited_after_a_restore(runner: StoryRunner, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=26.0))
-    assert [] == broken_promises(stage, write(kind, at=1), late, Restore(5, 0.5, declared=True))
+    assert [] == broken_promises(runner, write(kind, at=1), late, Restore(5, 0.5, declared=True))
 
 
-def test_an_own_guarded_change_is_no_conflict_after_a_restore(stage: Stage) -> None:
+def test_an_own_guarded_change_is_no_conflict_after_a_restore(runner: StoryRunner) -> None:
     kind = "notes.update_page"
     late = Network(1, Trouble("silence", done_after=0.05))
-    assert [] == broken_promises(stage, write(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)
+    assert [] == broken_promises(runner, write(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)

@@ -1,4 +1,4 @@
-"""The six vendors, in process, and the network between them and the gateway."""
+"""The six vendors in process, and the network between them and the gateway."""
 
 import asyncio
 import json
@@ -30,15 +30,15 @@ from connector_gateway.kit.upstream.pool import (
 from harness.clocks import NOON
 from simulation.loop import apart
 from workspace_sandbox import EMULATORS
-from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import with_faults_and_log
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.middleware import with_faults_and_log
 
 if TYPE_CHECKING:
     from simulation.process import Incarnation
 
 CALL: ContextVar[str] = ContextVar("CALL", default="")
-"""The call that a request to a vendor is sent for."""
+"""The call that causes the vendor request."""
 
 READS = {
     "boards": re.compile(r"GET .*"),
@@ -48,7 +48,7 @@ READS = {
     "notes": re.compile(r"GET .*|POST /v1/(search|data_sources/[^/]+/query|databases/[^/]+/query)"),
     "tables": re.compile(r"GET .*|POST .*/listRecords"),
 }
-"""What changes nothing; everything else is a step."""
+"""Requests that change nothing; all others are steps."""
 
 ERROR_PAGE = b"<html><head><title>%d</title></head><body><center><h1>%d</h1></center><hr>nginx</body></html>"
 FAILURES: Mapping[str, tuple[int, Any]] = {
@@ -59,7 +59,7 @@ FAILURES: Mapping[str, tuple[int, Any]] = {
     "crm": (500, {"status": "error", "message": "internal error", "correlationId": "0", "category": "INTERNAL_ERROR"}),
     "tables": (500, {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}}),
 }
-"""How each vendor's own application says that it failed."""
+"""The failure responses of each vendor's application."""
 
 REJECTIONS: Mapping[str, tuple[int, Any]] = {
     "notes": (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
@@ -69,10 +69,10 @@ REJECTIONS: Mapping[str, tuple[int, Any]] = {
     "crm": (400, {"status": "error", "message": "Not like this", "correlationId": "0", "category": "VALIDATION_ERROR"}),
     "tables": (422, {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": "Not like this"}}),
 }
-"""How each vendor's own application refuses a request."""
+"""The rejections of each vendor's application."""
 
 OWN = "the vendor's"
-"""A body in the vendor's own shape."""
+"""A body in the vendor's form."""
 
 SHAPES: Mapping[str, Any] = {
     "empty": "",
@@ -82,12 +82,12 @@ SHAPES: Mapping[str, Any] = {
     "another API's": {"fault": {"faultstring": "Not now", "detail": {"errorcode": "policies.Rejected"}}},
     OWN: None,
 }
-"""The bodies that come with an unexpected status."""
+"""The bodies of unexpected statuses."""
 
 
 @dataclass(frozen=True)
 class Unexpected:
-    """A response in place of the vendor's: any status with any body."""
+    """A response that replaces the vendor's: any status with any body."""
 
     status: int
     shape: str
@@ -96,7 +96,7 @@ class Unexpected:
         return f"{self.status} with {self.shape}"
 
     def answer(self, connector: str) -> UpstreamResponse:
-        """The response, as from the vendor of *connector*."""
+        """Return the response for the vendor of *connector*."""
         return UpstreamResponse(self.status, _headers("text/html"), self._content(connector))
 
     def _content(self, connector: str) -> bytes:
@@ -104,7 +104,7 @@ class Unexpected:
         return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
     def rejects(self, connector: str) -> bool:
-        """Whether the connector's table lists it as a proof that nothing was done."""
+        """Whether the connector's table lists it as evidence that nothing was done."""
         return (
             CONNECTORS[connector].error_table.in_doubt_reason(
                 UpstreamResponse(self.status, {}, self._content(connector))
@@ -114,7 +114,7 @@ class Unexpected:
 
 
 BY_ITSELF = {"failure": FAILURES, "refusal": REJECTIONS}
-"""What an application says, and no edge before it."""
+"""Whether only an application sends it, and no edge."""
 
 
 def _garbled(_: bytes) -> bytes:
@@ -122,13 +122,13 @@ def _garbled(_: bytes) -> bytes:
 
 
 def _odd(body: bytes) -> bytes:
-    """An answer that lacks most of what is expected."""
+    """Return a response that lacks most of the expected fields."""
     content = json.loads(body or b"{}")
     return json.dumps({name: content[name] for name in ("ok", "id") if name in content}).encode()
 
 
 BODIES: Mapping[str, Callable[[bytes], bytes]] = {"answer": bytes, "garbage": _garbled, "odd": _odd}
-"""The body that arrives for a response, by its trouble."""
+"""Return the body of a response after its fault."""
 
 
 class VendorClock:
@@ -149,24 +149,24 @@ class VendorClock:
 
 @dataclass(frozen=True)
 class Trouble:
-    """The failures of one request: what the gateway is told, and whether and when the request is carried out."""
+    """The fault of one request: the response to the gateway, and whether and when the request is performed."""
 
     response: str | Unexpected
     """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
-
+Or the status of an edge: ``502`` to ``504``.
     Or the status that an edge answers: ``502`` to ``504``.
     """
 
     done_after: float | None = None
-    """Seconds after its sending at which it is carried out; never if None."""
+    """Seconds from sending to execution. None if it is never executed."""
 
     response_after: float = 0.1
-    """Seconds after its sending; a real answer cannot come before the request was carried out."""
+    """Seconds after sending; a real response cannot arrive before the execution."""
 
 
 @dataclass
 class Sent:
-    """One request to a vendor, as the network saw it."""
+    """One request to a vendor, as seen by the network."""
 
     number: int
     at: float
@@ -179,44 +179,44 @@ class Sent:
     body: bytes | None
     trouble: Trouble | None = None
     status: int | None = None
-    """What the vendor itself answered; None as long as it was not reached."""
+    """The vendor's own response. None if it was not reached."""
 
     outcome: str = ""
 
     @property
     def may_have_arrived(self) -> bool:
-        """Whether the gateway could not rule out that it did something."""
+        """Whether the gateway must assume that it had an effect."""
         return self.outcome not in {"refused", "429"} and not re.fullmatch(r"4\d\d", self.outcome)
 
     @property
     def is_delayed(self) -> bool:
-        """Whether it took longer to arrive than the pacer allows for: half a window, of which the shortest are 1 s."""
+        """Whether it took longer than the pacer allows: half a window, of which the shortest are 1 s."""
         return self.trouble is not None and (self.trouble.done_after or 0.0) > 0.5
 
     @property
     def step(self) -> str:
-        """What it does, whatever marks it bears."""
+        """The effect of the request, without its markers."""
         marked = self.connector == "chat" or self.path.endswith(("/drafts", "/messages/send"))
         return f"{self.method} {self.path}" + ("" if marked or not self.body else f" {self.body.decode()}")
 
 
 @dataclass
 class Vendors:
-    """All vendors and what reached them."""
+    """All vendors and their received requests."""
 
     limits: bool = True
     random: Random = field(default_factory=Random)
     slowest: float = 0.2
-    """Seconds that a request without trouble takes at most, each way."""
+    """The maximum seconds of a request without a fault, each way."""
 
     troubles: dict[int, Trouble] = field(default_factory=dict)
-    """By the number of the step, counted over all connectors from when the story begins."""
+    """By the number of the step, counted over all connectors from the start of the story."""
 
     reading_troubles: dict[int, Trouble] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
     clock: VendorClock = field(default_factory=VendorClock)
     healthy: bool = True
-    """Whether no request meets trouble, before the story and after it."""
+    """Whether faults are off, as before and after the story."""
 
     def __post_init__(self) -> None:
         self.emulators: dict[str, Emulator] = {
@@ -233,7 +233,7 @@ class Vendors:
                 )
 
     async def start(self) -> None:
-        """Be ready to answer."""
+        """Start the vendors."""
         self._steps = self._reads = 0
         self._under_way: set[asyncio.Task[None]] = set()
         for emulator in self.emulators.values():
@@ -244,7 +244,7 @@ class Vendors:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """The settings that lead the gateway here."""
+        """Return the settings that direct the gateway here."""
         return {
             f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
             for name, emulator in self.emulators.items()
@@ -252,22 +252,22 @@ class Vendors:
         }
 
     def transport(self, host: "Incarnation", timeout_seconds: float) -> "SimulatedTransport":
-        """The way here of one process."""
+        """Return the transport of one process."""
         return SimulatedTransport(self, host, timeout_seconds)
 
     def on_its_way(self, task: asyncio.Task[None]) -> None:
-        """Keep *task* until it is done."""
+        """Retain *task* until it is done."""
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The response to a client other than the gateway."""
+        """Return the response to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
-        answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
-        return answer.json()
+        response = await self.serve(method, address + path, headers, json.dumps(body).encode())
+        return response.json()
 
     def note(self, method: str, url: str, body: bytes | None, process: str) -> Sent:
-        """Note a request on its way, and what will go wrong with it."""
+        """Store a sent request, and choose its fault."""
         parts = urlsplit(url)
         connector = self._applications[parts.netloc][0]
         changes = not READS[connector].fullmatch(f"{method} {parts.path}")
@@ -283,22 +283,23 @@ class Vendors:
     async def carry(
         self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None, outcome: asyncio.Future[Any]
     ) -> None:
-        """Bring a request to its vendor and the answer back, as far as trouble lets it."""
+        """Deliver a request to its vendor and return the response, subject to the fault."""
         trouble = sent.trouble
         if trouble is None:
             await asyncio.sleep(self._way())
-            answer = await self._reach(sent, url, headers, body)
+            response = await self._reach(sent, url, headers, body)
             await asyncio.sleep(self._way())
-            _resolve(outcome, answer)
+            _resolve(outcome, response)
             return
         seen = asyncio.get_running_loop().create_task(self._respond(sent, trouble, outcome))
         if trouble.done_after is not None:
             await asyncio.sleep(trouble.done_after)
-            answer = await self._reach(sent, url, headers, body)
+            response = await self._reach(sent, url, headers, body)
             if isinstance(trouble.response, str) and trouble.response in BODIES:
                 await asyncio.sleep(max(0.0, sent.at + trouble.response_after - _now()))
                 _resolve(
-                    outcome, UpstreamResponse(answer.status, answer.headers, BODIES[trouble.response](answer.body))
+                    outcome,
+                    UpstreamResponse(response.status, response.headers, BODIES[trouble.response](response.body)),
                 )
         await seen
 
@@ -325,15 +326,15 @@ class Vendors:
             _resolve(outcome, UpstreamResponse(status, _headers("text/html"), ERROR_PAGE % (status, status)))
 
     async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
-        answer = await self.serve(sent.method, url, headers, body)
-        sent.status = answer.status
-        return answer
+        response = await self.serve(sent.method, url, headers, body)
+        sent.status = response.status
+        return response
 
     def _way(self) -> float:
         return self.random.uniform(0.005, self.slowest)
 
     async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
-        """What the vendor answers, without a network."""
+        """Return the vendor's response, without a network."""
         address = URL(url, encoded=True)
         _, _, application = self._applications[str(address.raw_authority)]
         request = _request(method, address, headers, body)
@@ -350,7 +351,7 @@ class Vendors:
 
 
 class SimulatedTransport(Transport):
-    """The pool of connections of one process."""
+    """The connection pool of one process."""
 
     def __init__(self, vendors: Vendors, host: "Incarnation", timeout_seconds: float) -> None:
         super().__init__(timeout_seconds)
@@ -366,7 +367,7 @@ class SimulatedTransport(Transport):
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, *_: object, **__: object
     ) -> UpstreamResponse:
-        """Send one request and wait for its answer, no longer than the time-out."""
+        """Send one request, and wait for its response within the timeout."""
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Any] = loop.create_future()
         sent = self._vendors.note(method, url, body, self._host.name)
@@ -377,33 +378,33 @@ class SimulatedTransport(Transport):
         self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, outcome)))
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                answer: UpstreamResponse | Exception = await outcome
+                response: UpstreamResponse | Exception = await outcome
         except TimeoutError:
             sent.outcome = "silence"
             raise TimedOut("no answer in time") from None
         finally:
             self._host.move()
-        if isinstance(answer, Exception):
-            sent.outcome = "refused" if isinstance(answer, NotSent) else "cut"
-            raise answer
-        sent.outcome = _outcome_of(sent, answer)
-        return UpstreamResponse(answer.status, answer.headers, answer.body)
+        if isinstance(response, Exception):
+            sent.outcome = "refused" if isinstance(response, NotSent) else "cut"
+            raise response
+        sent.outcome = _outcome_of(sent, response)
+        return UpstreamResponse(response.status, response.headers, response.body)
 
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
-        """The same, with the body in one piece."""
-        answer = await self.send(method, url, headers, None, secrets=secrets)
+        """Equal to ``send``, with the body in one piece."""
+        response = await self.send(method, url, headers, None, secrets=secrets)
 
         async def pieces() -> AsyncIterator[bytes]:
-            yield answer.body
+            yield response.body
 
-        yield answer.status, answer.headers, pieces()
+        yield response.status, response.headers, pieces()
 
 
 class _Protocol:
-    """What a request asks of its connection: nothing."""
+    """Implements the interface of a connection without effect."""
 
     transport = ssl_context = peername = sockname = None
     _reading_paused = False
@@ -415,7 +416,7 @@ class _Protocol:
 
 
 class _Nowhere:
-    """Where nothing is written."""
+    """Implements the interface of a writer without effect."""
 
     async def drain(self) -> None:
         return None
@@ -453,16 +454,16 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
 
 
 def _consistent(trouble: Trouble | None, connector: str) -> Trouble | None:
-    """*trouble*, but of a vendor that does what it says: what it has rejected is not carried out."""
+    """Return *trouble* for a consistent vendor, which does not execute what it has rejected."""
     if trouble is None or not isinstance(trouble.response, Unexpected) or not trouble.response.rejects(connector):
         return trouble
-    # An account whose authorisation has ended can do nothing any more, whatever is repeated.
+    # An account with a revoked authorisation can do nothing, regardless of repeats.
     response = Unexpected(401, "a page") if trouble.response.status == 401 else trouble.response
     return Trouble(response, None, trouble.response_after)
 
 
 def _outcome_of(sent: Sent, answer: UpstreamResponse) -> str:
-    """What the gateway was told, as far as that counts."""
+    """Return the significant part of the gateway's response."""
     response = None if sent.trouble is None else sent.trouble.response
     if response == "refusal" or (isinstance(response, Unexpected) and response.rejects(sent.connector)):
         return "400"

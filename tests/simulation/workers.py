@@ -1,4 +1,4 @@
-"""Histories side by side: a process per core, each forked with untouched vendors for a few histories."""
+"""Parallel histories: a process per core, forked with untouched vendors for a few histories."""
 
 import gc
 import os
@@ -15,21 +15,21 @@ from multiprocessing.connection import Connection, Pipe, wait
 from shutil import rmtree
 from typing import Any
 
-from simulation.history import Installation, happen, install
+from simulation.history import Installation, install, run_story
 from simulation.story import Story
 from simulation.vendors import Vendors
 
 LONGEST_SECONDS = 60
-"""Real time that one history may take; it takes milliseconds, unless something goes round in circles."""
+"""Real seconds for one history, which takes milliseconds unless it loops endlessly."""
 
 
 BATCH = 16
-"""Histories that one fork runs, each with vendors of its own: a fork copies every page of memory it touches."""
+"""The number of histories per fork, each with its own vendors: a fork copies every page of memory it touches."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a history."""
+    """The outcome of a history."""
 
     story: Story
     broken: Sequence[str]
@@ -37,57 +37,57 @@ class Outcome:
 
     @property
     def invariants(self) -> frozenset[str]:
-        """The numbers of what is broken."""
+        """The numbers of the broken invariants."""
         return frozenset(sentence.split()[0] for sentence in self.broken)
 
 
-Stage = Callable[[Story], Outcome]
+StoryRunner = Callable[[Story], Outcome]
 """Runs a story and returns its outcome."""
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
-    """Lets histories happen in forks of a process without threads, whatever the present one has.
+def runner() -> Iterator[StoryRunner]:
+    """Runs histories in forks of a process without threads.
 
-    What is forked while another thread holds a lock, such as SQLite's own, waits for that lock without end.
+    A fork that copies a lock held by another thread, such as SQLite's own, would wait for it forever.
     """
-    here, there = get_context("spawn").Pipe()
-    process = get_context("spawn").Process(target=_perform, args=(there,))
+    here, remote = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_run_received, args=(remote,))
     process.start()
-    there.close()
+    remote.close()
 
-    def performed(story: Story) -> Outcome:
+    def run_stories(story: Story) -> Outcome:
         here.send(story)
         outcome: Outcome = here.recv()
         return outcome
 
     try:
-        yield performed
+        yield run_stories
     finally:
         here.close()
         process.join()
 
 
-def _perform(requests: "Connection[Any, Any]") -> None:
-    """Tell what becomes of each story that comes, until no more can."""
+def _run_received(requests: "Connection[Any, Any]") -> None:
+    """Run each received story and send its outcome, until the connection is closed."""
     installation = install()
     try:
         while True:
-            requests.send(one(installation, requests.recv()))
+            requests.send(run_one(installation, requests.recv()))
     except EOFError:
         pass
     finally:
         rmtree(installation.template.parent)
 
 
-def one(installation: Installation, story: Story) -> Outcome:
-    """The outcome of *story*, in a fork of this process."""
+def run_one(installation: Installation, story: Story) -> Outcome:
+    """Return the outcome of *story*, run in a fork of this process."""
     (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
-def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
-    """The outcome of each of *stories*, as they end."""
+def run_many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
+    """Yield the outcome of each of *stories*, as they end."""
     return _forked(
         [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
     )
@@ -99,7 +99,7 @@ def _forked(installations: Sequence[Installation], stories: Iterable[Story], wor
     coming, again = iter(stories), deque[Story]()
     busy: dict[Connection[Any, Any], _Batch] = {}
     while True:
-        while len(busy) < workers and (batch := _taken(again, coming, len(installations))):
+        while len(busy) < workers and (batch := _take_stories(again, coming, len(installations))):
             receiving, process_id = _fork(installations, batch)
             busy[receiving] = _Batch(process_id, batch)
         if not busy:
@@ -114,15 +114,15 @@ def _forked(installations: Sequence[Installation], stories: Iterable[Story], wor
                 again.extend(busy.pop(ready).left)
 
 
-def _taken(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
-    """Take the next stories: those that a fork left when it died, then new ones."""
+def _take_stories(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
+    """Return the next stories: those left by a fork that died, then new ones."""
     left = [again.popleft() for _ in range(min(most, len(again)))]
     return [*left, *islice(coming, most - len(left))]
 
 
 @dataclass
 class _Batch:
-    """The stories that one fork has still to tell."""
+    """Return the stories that one fork has not completed."""
 
     process_id: int
     left: list[Story]
@@ -138,12 +138,12 @@ def _fork(installations: Sequence[Installation], batch: Sequence[Story]) -> tupl
 
 
 def _child(sending: "Connection[Any, Any]", installations: Sequence[Installation], batch: Sequence[Story]) -> None:
-    """Let each story of *batch* happen to an installation of its own, and end at once: nothing is cleaned up."""
+    """Run each story of *batch* on a separate installation, and exit immediately without cleanup."""
     gc.disable()
     for installation, story in zip(installations, batch, strict=False):
         signal.alarm(LONGEST_SECONDS)
         try:
-            broken, lines = happen(installation, story)
+            broken, lines = run_story(installation, story)
         except BaseException:  # noqa: BLE001  # it is reported by the parent
             broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
         sending.send_bytes(pickle.dumps((broken, lines)))
@@ -159,11 +159,11 @@ def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
     return Outcome(story, broken, lines)
 
 
-def smaller(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
-    """The same failure with as little story as possible: items are left out one by one as long as it still fails."""
+def minimise(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
+    """Minimise a failing story: items are removed one by one as long as it still fails."""
     index = 0
     while index < len(outcome.story.items):
-        tried = one(installation, outcome.story.without(index))
+        tried = run_one(installation, outcome.story.without(index))
         if tried.invariants & outcome.invariants:
             outcome = tried
         else:

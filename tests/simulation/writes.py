@@ -1,4 +1,4 @@
-"""The writes that callers make, and how what they made is counted in the vendors' own state."""
+"""The writes of callers, and counts of their objects in the vendors' state."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,16 +11,16 @@ Body = dict[str, Any]
 Data = Mapping[str, Any]
 
 OVER = " / over"
-"""The end of a content that is written over another one, to the same object."""
+"""The suffix of a content that overwrites another one of the same object."""
 
 
 def target_of(content: str) -> str:
-    """The content that names the object which a write changes."""
+    """Return the content that identifies the object of a write."""
     return content.removesuffix(OVER)
 
 
 class Targets(dict[tuple[str, str], str]):
-    """Objects by kind and content; a content that is written over another one has the same object."""
+    """Objects by kind and content; an overwriting content has the same object."""
 
     def __missing__(self, name: tuple[str, str]) -> str:
         kind, content = name
@@ -31,7 +31,7 @@ class Targets(dict[tuple[str, str], str]):
 
 @dataclass(frozen=True)
 class CreatedObject:
-    """An object upstream with the content of a write: which part of the write it is, and what is wrong with it."""
+    """A vendor object with the content of a write: the part of the write, and its flaws."""
 
     id: str
     part: int = 0
@@ -39,7 +39,7 @@ class CreatedObject:
 
 
 class ThirdParties(Protocol):
-    """The vendors, looked into and asked without the gateway."""
+    """The vendors, accessed without the gateway."""
 
     @property
     def emulators(self) -> Mapping[str, Any]:
@@ -47,86 +47,86 @@ class ThirdParties(Protocol):
         ...
 
     async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
-        """The response to a client other than the gateway."""
+        """Return the response to a client other than the gateway."""
         ...
 
 
 @dataclass
 class World:
-    """The vendors, as the history sees into them."""
+    """The vendors, as seen by the history."""
 
     vendors: ThirdParties
     targets: Targets = field(default_factory=Targets)
-    """What was there for a write to work on, by kind and content."""
+    """Prepared target objects of writes, by kind and content."""
 
     by_colleague: set[str] = field(default_factory=set)
     before: set[str] = field(default_factory=set)
-    """Objects from before the history, where content alone does not tell."""
+    """Objects from before the history, if the content alone does not identify them."""
 
     def emulator(self, connector: str) -> Any:
-        """The emulator."""
+        """Return the emulator."""
         return self.vendors.emulators[connector]
 
     def example(self, connector: str, name: str) -> Any:
-        """The identifier of something seeded."""
+        """Return the identifier of a seeded object."""
         return self.vendors.emulators[connector].examples()[name]
 
     def act(self, connector: str, id_field: str, **action: Any) -> str:
-        """Perform a user action; the created object's id is in the field *id_field*."""
+        """Perform a user action, and return the created object's id, which is in the field *id_field*."""
         return str(self.emulator(connector).perform(action)[id_field])
 
     def by_hand(self, connector: str, id_field: str, **action: Any) -> None:
-        """What a colleague makes that is equal to what a caller asks for."""
+        """Perform the action of a colleague that equals the write of a caller."""
         self.by_colleague.add(self.act(connector, id_field, **action))
 
 
 class Kind:
-    """One operation as it is tried here."""
+    """One operation in the simulation."""
 
     connector: str
     twins = True
-    """Whether two keys with the same content make two objects."""
+    """Whether two keys with the same content create two objects."""
 
     colleague_distinguishable = True
-    """Whether the vendor tells who made an object."""
+    """Whether the vendor reports the creator of an object."""
 
     parts = 1
     overwriting = ""
-    """What the request looks like that changes an object which another write may change later."""
+    """The form of the vendor request that changes an object which another write can change later."""
 
     async def prepare(self, world: World, content: str) -> None:
-        """Make what the write works on."""
+        """Create the target object of the write."""
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
-        """Method, path below the connector, and body."""
+        """Return method, path below the connector, and body."""
         raise NotImplementedError
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
-        """The objects of that content."""
+        """Return the objects of that content."""
         raise NotImplementedError
 
     def returned_ids(self, data: Data) -> Sequence[str | None]:
-        """The identifiers in an answer, by part; None where the object's own is not told."""
+        """Return the identifiers in a response by part. None if the object's own is not returned."""
         raise NotImplementedError
 
     def expected(self, data: Data, part: int) -> int:
-        """The number of objects of a part that a response promises."""
+        """Return the number of objects of a part that a response implies."""
         del data, part
         return 1
 
     def colleague(self, world: World, content: str) -> None:
-        """A colleague makes the same by hand."""
+        """Create an equal object as a colleague."""
         raise NotImplementedError
 
 
 class Update(Kind):
-    """A write that changes what is there: it makes nothing to be counted twice."""
+    """A write that changes an existing object, so that nothing can be created twice."""
 
     twins = False
 
 
 def flaws(seen: Sequence[str], expected: Sequence[str], what: str) -> tuple[str, ...]:
-    """The flaws of the second half of a write."""
+    """Return the flaws of the second half of a write."""
     if list(seen) == list(expected):
         return ()
     twice = sorted({one for one in seen if seen.count(one) > 1})
@@ -147,7 +147,7 @@ def _text_of(part: Any) -> str:
 
 
 class CreatePage(Kind):
-    """A page, whose blocks take a second and third request where there are many."""
+    """A page, whose blocks take a second and third request if there are many."""
 
     connector = "notes"
 
@@ -174,7 +174,7 @@ class CreatePage(Kind):
 
 
 class CreateVaguePage(CreatePage):
-    """A page without any content of its own."""
+    """A page without content."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -193,7 +193,7 @@ class CreateVaguePage(CreatePage):
 
 
 class UpdatePage(Update):
-    """A page of its own is renamed and put into the trash, if nobody else has changed it."""
+    """Its page is renamed and moved to the trash, unless it was modified."""
 
     connector = "notes"
 
@@ -222,7 +222,7 @@ class UpdatePage(Update):
 
 
 class RenamePage(Update):
-    """A page of its own is renamed, whatever others have done to it."""
+    """Its page is renamed, even if it was modified."""
 
     connector = "notes"
     overwriting = r"PATCH /v1/pages/.*"
@@ -251,7 +251,7 @@ def _stamp(at: float) -> str:
 
 
 class OnCard(Kind):
-    """Something on a card of its own."""
+    """A write to its own card."""
 
     connector = "boards"
 
@@ -261,11 +261,11 @@ class OnCard(Kind):
         world.targets["card", content] = card
 
     def card(self, world: World, content: str) -> Any:
-        """The card."""
+        """Return the card."""
         return world.emulator("boards").store.cards[world.targets["card", content]]
 
     def comments(self, world: World, content: str) -> Iterable[CreatedObject]:
-        """The comments of that text."""
+        """Return the comments with that text."""
         for action in self.card(world, content).actions:
             if action.type == "commentCard" and action.data["text"] == content:
                 yield CreatedObject(action.id)
@@ -308,7 +308,7 @@ class CommentOnCard(OnCard):
 
 
 class MoveCard(OnCard):
-    """A move with a comment, which is what can be made twice."""
+    """A move with a comment; the comment could be created twice."""
 
     twins = False
     overwriting = r"PUT /1/cards/[^/]+"
@@ -320,9 +320,9 @@ class MoveCard(OnCard):
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
         at = self.card(world, content).card_list.id
-        there = at == world.example("boards", "list_ids")[1]
+        was_moved = at == world.example("boards", "list_ids")[1]
         return [
-            CreatedObject(one.id, 0, () if there else ("the card was not moved",))
+            CreatedObject(one.id, 0, () if was_moved else ("the card was not moved",))
             for one in self.comments(world, content)
         ]
 
@@ -357,7 +357,7 @@ class AttachChecklist(OnCard):
 
 
 class Letter(Kind):
-    """A message or a draft, known by its subject."""
+    """A message or a draft, identified by its subject."""
 
     connector = "mail"
     colleague_distinguishable = False
@@ -387,7 +387,7 @@ class Letter(Kind):
 
 
 class ChangeLabels(Update):
-    """A message gets a label that is created on the way."""
+    """A message gets a label that is created in the process."""
 
     connector = "mail"
     overwriting = r"POST .*/modify"
@@ -433,7 +433,7 @@ class PostMessage(Kind):
 
 
 class OnMessage(Update):
-    """Something that is done to a message of its own."""
+    """A write to its own message."""
 
     connector = "chat"
 
@@ -445,7 +445,7 @@ class OnMessage(Update):
         world.targets["message", content] = posted["ts"]
 
     def message(self, world: World, content: str) -> Any:
-        """The message."""
+        """Return the message."""
         channel = world.emulator("chat").workspace.channels[world.example("chat", "channel_id")]
         return channel.messages[world.targets["message", content]]
 
@@ -454,7 +454,7 @@ class OnMessage(Update):
 
 
 class EditMessage(OnMessage):
-    """Its text."""
+    """Return its text."""
 
     overwriting = r"POST /api/chat\.update"
 
@@ -468,7 +468,7 @@ class EditMessage(OnMessage):
 
 
 class AddReaction(OnMessage):
-    """A reaction to it."""
+    """A reaction to its message."""
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         ts = world.targets["message", content]
@@ -483,7 +483,7 @@ class AddReaction(OnMessage):
 
 
 class WriteContact(Update):
-    """A contact with a company, both of which may have to be made."""
+    """A contact with a company, both of which may have to be created."""
 
     connector = "crm"
     overwriting = r"POST .*/contacts/batch/upsert"
@@ -494,7 +494,7 @@ class WriteContact(Update):
         return "POST", "/contacts", body | {"create_company": True}
 
     def names(self, content: str) -> tuple[str, str]:
-        """Address and company that stand for the content."""
+        """Return email and company of the content."""
         domain = f"{target_of(content).lower().replace(' ', '-')}.example.com"
         return f"ada@{domain}", domain
 
@@ -513,7 +513,7 @@ class WriteContact(Update):
 
 
 class CreateDeal(Kind):
-    """A deal; whether a person or an application made it is not told."""
+    """A deal; the vendor does not report whether a person or an app created it."""
 
     connector = "crm"
     colleague_distinguishable = False
@@ -534,7 +534,7 @@ class CreateDeal(Kind):
 
 
 class UpdateDeal(Kind):
-    """A deal of its own is moved, and a note is logged, which is what can be made twice."""
+    """Its deal is moved, and a note is logged, which could be created twice."""
 
     connector = "crm"
     twins = False
@@ -549,7 +549,7 @@ class UpdateDeal(Kind):
         return "PATCH", path, {"dealstage": self.stage(content), "note": content}
 
     def stage(self, content: str) -> str:
-        """The stage that stands for the content."""
+        """Return the stage of the content."""
         return "qualifiedtobuy" if content == target_of(content) else "presentationscheduled"
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
@@ -572,31 +572,31 @@ class UpdateDeal(Kind):
 
 
 class OnTable(Kind):
-    """Something in the table of leads."""
+    """A write to the table of leads."""
 
     connector = "tables"
     colleague_distinguishable = False
 
     def location(self, world: World) -> Body:
-        """Base and table, as parameters."""
+        """Return base and table as parameters."""
         return {"base_id": world.example("tables", "base_id"), "table": world.example("tables", "table")}
 
     def table(self, world: World) -> Any:
-        """The table."""
+        """Return the table."""
         base = world.emulator("tables").workspace.base(world.example("tables", "base_id"))
         return next(table for table in base.tables if table.name == world.example("tables", "table"))
 
     def field(self, world: World, name: str) -> str:
-        """The identifier of a field."""
+        """Return the identifier of a field."""
         return str(next(column.id for column in self.table(world).fields if column.name == name))
 
     def filled(self, world: World, fields: Body) -> Body:
-        """What a person does to make a record."""
+        """Return a person's action that creates a record."""
         return {"action": "create_record", "fields": fields, **self.location(world)}
 
 
 class CreateRecords(OnTable):
-    """Several records, in two requests where some bring a new option."""
+    """Several records, in two requests if some have a new option."""
 
     parts = 3
 
@@ -614,7 +614,7 @@ class CreateRecords(OnTable):
                 yield CreatedObject(record.id, part)
 
     def returned_ids(self, data: Data) -> Sequence[str | None]:
-        """Nothing for a record that failed; those that were created are told in order."""
+        """Return nothing for a failed record; created ones are returned in order."""
         created, failed = iter(data["created"]), self.failed(data)
         return [None if part in failed else next(created) for part in range(self.parts)]
 
@@ -622,7 +622,7 @@ class CreateRecords(OnTable):
         return int(part not in self.failed(data))
 
     def failed(self, data: Data) -> set[int]:
-        """The parts that the application refused."""
+        """Return the parts that the vendor rejected."""
         return {failure["index"] for failure in data["failed"]}
 
     def colleague(self, world: World, content: str) -> None:
@@ -630,7 +630,7 @@ class CreateRecords(OnTable):
 
 
 class CreateVagueRecord(OnTable):
-    """A record that says next to nothing."""
+    """A record with a minimum of fields."""
 
     async def prepare(self, world: World, content: str) -> None:
         world.before |= set(self.table(world).records)
@@ -655,19 +655,19 @@ class CreateVagueRecord(OnTable):
 
 
 class OnRecord(OnTable):
-    """Something that is done to a record of its own."""
+    """A write to its own record."""
 
     async def prepare(self, world: World, content: str) -> None:
         records = world.act("tables", "id", **self.filled(world, {"Name": f"target of {content}"}))
         world.targets["record", content] = records
 
     def record(self, world: World, content: str) -> Any:
-        """The record."""
+        """Return the record."""
         return self.table(world).records[world.targets["record", content]]
 
 
 class UpdateRecord(OnRecord):
-    """Its name."""
+    """Return its name."""
 
     twins = False
     overwriting = r"PATCH .*"
@@ -708,7 +708,7 @@ class PublicFiles:
     """Files behind public links, without a network."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The same small picture, whatever the address."""
+        """Return the same small picture for every URL."""
         del url, keep_bytes
         content = b"\x89PNG\r\n\x1a\n" + bytes(100)
         return RemoteFile("logo.png", "image/png", len(content), content)
@@ -742,5 +742,5 @@ KINDS: Mapping[str, Kind] = {
 
 
 def by_hand(kind: Kind) -> bool:
-    """Whether a colleague can make the same."""
+    """Return True if a colleague can create an equal object."""
     return type(kind).colleague is not Kind.colleague

@@ -4,7 +4,7 @@ from connector_gateway_client.exceptions import CallerError, ServiceFailure, Ups
 
 
 class MissingApiKey(CallerError):
-    """The request carries no `Authorization: Bearer` header."""
+    """The request has no `Authorization: Bearer` header."""
 
 
 class InvalidApiKey(CallerError):
@@ -12,7 +12,7 @@ class InvalidApiKey(CallerError):
 
 
 class InvalidSignature(CallerError):
-    """A delivery to a hook is not signed, wrongly signed, or too old."""
+    """The signature of a vendor's webhook request is missing, wrong or too old."""
 
 
 class WriteScopeRequired(CallerError):
@@ -20,163 +20,27 @@ class WriteScopeRequired(CallerError):
 
 
 class OperationNotAllowed(CallerError):
-    """The key is limited to other operations."""
+    """The key does not allow this operation."""
 
 
 class OriginNotAllowed(CallerError):
-    """A web page of another origin, or a name that does not belong to this service, asks at the address for agents."""
+    """The MCP endpoint was called from a web page of another origin, or with a host name that is not this service's."""
 
 
 class OperatorTokenRequired(CallerError):
-    """A management route is called without the operator's token, and with a key that has no right to it."""
+    """A management route was called without an operator's token, and with a key that does not allow it."""
 
 
 class AdminRoleRequired(CallerError):
-    """An operator whose role is viewer tries to change something."""
+    """An operator with the role viewer requested a change."""
 
 
 class RateLimited(CallerError):
-    """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
-
-
-class InvalidJson(CallerError):
-    """The body is not a JSON text."""
-
-
-class UnsupportedMediaType(CallerError):
-    """The body is declared to be something other than JSON."""
-
-
-class PayloadTooLarge(CallerError):
-    """The body is larger than the service takes."""
-
-
-class MalformedRequest(CallerError):
-    """What was sent is not HTTP as this service understands it; the connection is closed."""
-
-
-class HeadersTooLarge(CallerError):
-    """Request line, headers and trailers are larger than the service takes; the connection is closed."""
-
-
-class RequestIncomplete(CallerError):
-    """The request did not arrive whole in time; nothing was done."""
-
-
-class InvalidParameters(CallerError):
-    """One or more parameters are missing, unknown or not of the expected form; `details` lists all of them."""
-
-
-class InvalidMessage(CallerError):
-    """What an agent's program sent is no message of JSON-RPC 2.0."""
-
-
-class ToolNotFound(CallerError):
-    """No tool of that name is open to this key."""
-
-
-class ResultTooLarge(CallerError):
-    """What was read is more than an agent is given at once."""
-
-
-class InvalidCursor(CallerError):
-    """The cursor is damaged, or was issued for another route, connection or filter."""
-
-
-class RouteNotFound(CallerError):
-    """There is nothing at this address."""
-
-
-class MethodNotAllowed(CallerError):
-    """The address exists, but not for this method."""
-
-
-class HookSecretKnown(CallerError):
-    """The secret of an application's deliveries is known already, so none is asked for."""
-
-
-class IdempotencyInProgress(CallerError):
-    """A call with the same idempotency key is still being carried out."""
-
-
-class IdempotencyKeyReused(CallerError):
-    """The idempotency key was used for another object: another card, another page, another channel."""
-
-
-class ConnectionNotFound(CallerError):
-    """No connection of that identifier is open to this key."""
-
-
-class ConnectionMismatch(CallerError):
-    """The connection belongs to another connector than the route."""
-
-
-class ConnectionPending(CallerError):
-    """The connection was made without credentials, and nobody has connected an account yet."""
-
-
-class CredentialsRefused(CallerError):
-    """The third party does not accept the credentials that were given."""
-
-
-class OtherAccount(CallerError):
-    """The credentials are those of another account than the one the connection belongs to."""
-
-
-class QuotaExceeded(CallerError):
-    """The workspace has as many connections, keys or webhooks as it may have."""
-
-
-class ConnectNotSetUp(CallerError):
-    """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
-
-
-class WorkspaceNotFound(CallerError):
-    """No workspace of that identifier exists."""
-
-
-class KeyNotFound(CallerError):
-    """No API key of that identifier exists."""
-
-
-class OperatorNotFound(CallerError):
-    """No operator of that identifier or name exists."""
-
-
-class WebhookNotFound(CallerError):
-    """No webhook of that identifier exists."""
-
-
-class HookNotFound(CallerError):
-    """No secret was handed over for the hook."""
-
-
-class RunNotFound(CallerError):
-    """No run of that identifier is kept for this workspace."""
-
-
-class RunNotRecorded(CallerError):
-    """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
-
-
-class DatabaseNotShared(CallerError):
-    """The database does not exist, or was not selected when the connection was made."""
-
-
-class PageNotFound(CallerError):
-    """The page does not exist, or is not shared with the connection."""
-
-
-class PersonNotFound(CallerError):
-    """Nobody in the workspace has the address or name that a value gives."""
-
-
-class PropertyNotFound(CallerError):
-    """A property name does not exist where it is used."""
+    """The key has used up its calls of the rolling minute, or the client's network has sent too many wrong tokens."""
 
 
 class BoardNotAuthorised(CallerError):
-    """The board does not exist, or is outside what the account can see."""
+    """The board does not exist, or the account cannot see it."""
 
 
 class ListNotFound(CallerError):
@@ -187,24 +51,104 @@ class CardNotFound(CallerError):
     """The card does not exist, or the account cannot see it."""
 
 
+class LabelNotOnBoard(CallerError):
+    """The board has no label with that name. Nothing was written."""
+
+
+class ConnectionNotFound(CallerError):
+    """No connection with that identifier is available to this key."""
+
+
+class ConnectionMismatch(CallerError):
+    """The connection belongs to another connector than the route."""
+
+
+class ConnectionPending(CallerError):
+    """The connection was created without credentials, and no vendor account has been connected yet."""
+
+
+class CredentialsRefused(CallerError):
+    """The vendor rejects the credentials."""
+
+
+class OtherAccount(CallerError):
+    """The credentials belong to another vendor account than the connection."""
+
+
+class ConnectNotSetUp(CallerError):
+    """Accounts of this connector cannot be connected in a browser, because the installation has no OAuth app for it."""
+
+
+class InvalidJson(CallerError):
+    """The body is not valid JSON."""
+
+
+class UnsupportedMediaType(CallerError):
+    """The body is not declared as JSON, or has a Content-Encoding."""
+
+
+class PayloadTooLarge(CallerError):
+    """The body is larger than the limit."""
+
+
+class MalformedRequest(CallerError):
+    """The request is not valid HTTP. The connection is closed."""
+
+
+class HeadersTooLarge(CallerError):
+    """The request line, headers and trailers are larger than the limit. The connection is closed."""
+
+
+class RequestIncomplete(CallerError):
+    """The request did not arrive completely in time. Nothing was done."""
+
+
+class InvalidParameters(CallerError):
+    """One or more parameters are missing, unknown or invalid; `details` lists all of them."""
+
+
+class InvalidMessage(CallerError):
+    """The message of an MCP client is not valid JSON-RPC 2.0."""
+
+
+class ToolNotFound(CallerError):
+    """No tool with that name is available to this key."""
+
+
+class ResultTooLarge(CallerError):
+    """The result is larger than the limit for agents."""
+
+
+class InvalidCursor(CallerError):
+    """The cursor is invalid, or was issued for another route, connection or filter."""
+
+
+class RouteNotFound(CallerError):
+    """This route does not exist."""
+
+
+class MethodNotAllowed(CallerError):
+    """The route does not support this method."""
+
+
+class IdempotencyInProgress(CallerError):
+    """A call with the same idempotency key is still in progress."""
+
+
+class IdempotencyKeyReused(CallerError):
+    """The idempotency key was used for another object: another card, page or channel."""
+
+
 class MessageNotFound(CallerError):
-    """The message does not exist where it was looked for."""
+    """The message does not exist in the channel or mailbox."""
+
+
+class NotMessageAuthor(CallerError):
+    """The message was not posted by the app, which can only edit its own messages."""
 
 
 class ThreadNotFound(CallerError):
-    """The thread does not exist, or holds nothing that can be replied to."""
-
-
-class LabelNotFound(CallerError):
-    """The mailbox lacks a label that is to be applied."""
-
-
-class AttachmentNotFound(CallerError):
-    """The message has no such attachment."""
-
-
-class LinkNotFound(CallerError):
-    """The download link is unknown, altered or expired."""
+    """The thread does not exist, or has no message that can be replied to."""
 
 
 class ChannelNotFound(CallerError):
@@ -212,23 +156,35 @@ class ChannelNotFound(CallerError):
 
 
 class NotInChannel(CallerError):
-    """The app may not post there because it is not a member."""
+    """The app cannot post to the channel because it is not a member."""
 
 
 class ChannelArchived(CallerError):
-    """The channel is archived or otherwise closed to writing."""
+    """The channel is archived, or writing to it is restricted."""
 
 
 class AmbiguousChannel(CallerError):
-    """Several channels share the name."""
+    """Several channels have that name."""
 
 
 class ChannelListTooLong(CallerError):
-    """The name is not among the channels that were read, and there are more than can be read in a call."""
+    """The name is not among the channels that were read, and there are more channels than one call reads."""
 
 
 class EmojiNotFound(CallerError):
-    """The workspace has no emoji of that name."""
+    """The workspace has no emoji with that name."""
+
+
+class LabelNotFound(CallerError):
+    """The mailbox does not have a label that should be added."""
+
+
+class AttachmentNotFound(CallerError):
+    """The message has no attachment with that identifier."""
+
+
+class InvalidRecipient(CallerError):
+    """One or more recipients are not valid e-mail addresses. Nothing was sent."""
 
 
 class ContactNotFound(CallerError):
@@ -244,63 +200,87 @@ class DealNotFound(CallerError):
 
 
 class PipelineNotFound(CallerError):
-    """The portal has no pipeline of that name or identifier."""
-
-
-class StageNotFound(CallerError):
-    """The pipeline has no stage of that name or identifier."""
-
-
-class BaseNotFound(CallerError):
-    """The base does not exist, or the account cannot see it."""
-
-
-class TableNotFound(CallerError):
-    """The base has no table of that name or identifier."""
-
-
-class ViewNotFound(CallerError):
-    """The table has no view of that name."""
-
-
-class RecordNotFound(CallerError):
-    """The record does not exist where it was looked for."""
-
-
-class FieldNotFound(CallerError):
-    """The table has no field of that name."""
-
-
-class LossyCast(CallerError):
-    """A value cannot become the destination's type without loss; nothing was written."""
-
-
-class SelectOptionMissing(CallerError):
-    """A select value is not one of the configured options; nothing was written."""
-
-
-class OptionMissing(CallerError):
-    """A value is not among the options of an enumeration; nothing was written."""
-
-
-class UniqueValueTaken(CallerError):
-    """Another record has the value of a property whose values are unique; nothing was written."""
-
-
-class AmbiguousPerson(CallerError):
-    """Several people share the name."""
-
-
-class AmbiguousDatabase(CallerError):
-    """The database holds several data sources, and none of them alone covers the request."""
+    """The portal has no pipeline with that name or identifier."""
 
 
 class AmbiguousPipeline(CallerError):
-    """Several pipelines share the name."""
+    """Several pipelines have that name."""
+
+
+class StageNotFound(CallerError):
+    """The pipeline has no stage with that name or identifier."""
+
+
+class LinkNotFound(CallerError):
+    """The download link is invalid or expired."""
+
+
+class UrlNotAllowed(CallerError):
+    """The URL is not a public http or https URL."""
+
+
+class UrlUnreachable(CallerError):
+    """The file at the URL could not be fetched."""
+
+
+class FileEmpty(CallerError):
+    """The file at the URL is empty, and the vendor does not store empty files."""
+
+
+class FileTooLarge(CallerError):
+    """The file is larger than the limit."""
+
+
+class QuotaExceeded(CallerError):
+    """The workspace has its maximum number of connections, keys or webhooks."""
+
+
+class WorkspaceNotFound(CallerError):
+    """No workspace with that identifier exists."""
+
+
+class KeyNotFound(CallerError):
+    """No API key with that identifier exists."""
+
+
+class OperatorNotFound(CallerError):
+    """No operator with that identifier or name exists."""
+
+
+class WebhookNotFound(CallerError):
+    """No webhook with that identifier exists."""
+
+
+class HookNotFound(CallerError):
+    """The hook has no stored secret."""
+
+
+class HookSecretKnown(CallerError):
+    """The hook already has a secret."""
+
+
+class RunNotFound(CallerError):
+    """The workspace has no run with that identifier."""
+
+
+class RunNotRecorded(CallerError):
+    """The call exceeded the key's rate limit, after so many such calls that it has no run of its own."""
+
+
+class DatabaseNotShared(CallerError):
+    """The database does not exist, or was not selected when the account was connected."""
+
+
+class AmbiguousDatabase(CallerError):
+    """The database has several data sources, and none of them has all properties of the request."""
+
+
+class PageNotFound(CallerError):
+    """The page does not exist, or is not shared with the connection."""
 
 
 class PageModified(CallerError):
-    """The page changed after `if_unmodified_since`; nothing was written."""
+    """The page changed after `if_unmodified_since`. Nothing was written."""
 
 
 class PageInTrash(CallerError):
@@ -308,47 +288,67 @@ class PageInTrash(CallerError):
 
 
 class UnsupportedBlock(CallerError):
-    """A body block is of a kind that is not offered."""
+    """A block of the page body has a type that is not supported."""
 
 
-class LabelNotOnBoard(CallerError):
-    """A label name is not defined on the board; nothing was written."""
+class PersonNotFound(CallerError):
+    """No person in the workspace has the e-mail address or name of a value."""
 
 
-class InvalidRecipient(CallerError):
-    """One or more recipients are not valid addresses; nothing was sent."""
+class AmbiguousPerson(CallerError):
+    """Several people have that name."""
 
 
-class NotMessageAuthor(CallerError):
-    """Only messages that the app itself posted can be edited."""
+class BaseNotFound(CallerError):
+    """The base does not exist, or the account cannot see it."""
+
+
+class TableNotFound(CallerError):
+    """The base has no table with that name or identifier."""
+
+
+class ViewNotFound(CallerError):
+    """The table has no view with that name."""
+
+
+class RecordNotFound(CallerError):
+    """The record does not exist in the table."""
+
+
+class FieldNotFound(CallerError):
+    """The table has no field with that name."""
 
 
 class TooManyRecords(CallerError):
-    """More records at once than a call takes; none was created."""
+    """The call contains more records than the limit. None was created."""
+
+
+class LossyCast(CallerError):
+    """A value cannot be converted to the type of its property or field without loss. Nothing was written."""
+
+
+class PropertyNotFound(CallerError):
+    """The database or object type has no property with that name."""
+
+
+class SelectOptionMissing(CallerError):
+    """A select value is not one of the configured options. Nothing was written."""
+
+
+class OptionMissing(CallerError):
+    """A value is not an option of its enumeration property. Nothing was written."""
+
+
+class UniqueValueTaken(CallerError):
+    """Another record has the value of a property whose values are unique. Nothing was written."""
 
 
 class ReadOnlyField(CallerError):
-    """The field is computed and cannot be written; nothing was written."""
-
-
-class UrlNotAllowed(CallerError):
-    """The link does not lead to a public http or https address."""
-
-
-class UrlUnreachable(CallerError):
-    """The link could not be fetched."""
-
-
-class FileEmpty(CallerError):
-    """The file behind the link has no content, and the application stores no empty files."""
-
-
-class FileTooLarge(CallerError):
-    """The file is larger than can be taken."""
+    """The field is computed and cannot be written. Nothing was written."""
 
 
 class ConnectionRevoked(UpstreamFailure):
-    """The third-party authorisation behind the connection was withdrawn."""
+    """The vendor authorisation behind the connection was withdrawn."""
 
 
 class ConnectionScopeMissing(UpstreamFailure):
@@ -356,56 +356,56 @@ class ConnectionScopeMissing(UpstreamFailure):
 
 
 class UpstreamForbidden(UpstreamFailure):
-    """The third party's plan, policy or permissions forbid this."""
+    """The vendor's plan, policy or permissions forbid this."""
 
 
 class UpstreamRefused(UpstreamFailure):
-    """The third party understood the request and refused its values."""
+    """The vendor understood the request and rejected its values."""
 
 
 class UpstreamConflict(UpstreamFailure):
-    """A collision with another change: the application refused, or a call that goes first takes too long."""
+    """The request conflicts with another change: the vendor rejected it, or a call that goes first takes too long."""
 
 
 class UpstreamRateLimited(UpstreamFailure):
-    """The third party's budget is used up for longer than a call may wait."""
+    """The vendor's rate limit is used up for longer than a call may wait."""
 
 
 class UpstreamError(UpstreamFailure):
-    """The third party failed, or answered something that cannot be read."""
+    """The vendor failed, or returned a response that cannot be read."""
 
 
 class UpstreamUnexpected(UpstreamFailure):
-    """The third party answered or refused in a way that is not known here."""
+    """The vendor returned a response or an error that this gateway does not recognise."""
 
 
 class UpstreamTimeout(UpstreamFailure):
-    """The third party did not answer in time."""
+    """The vendor did not respond in time."""
 
 
 class UpstreamUnavailable(UpstreamFailure):
-    """The third party cannot be reached; nothing was sent."""
+    """The vendor cannot be reached. Nothing was sent."""
 
 
 class OutcomeUnknown(UpstreamFailure):
-    """A write was sent, its answer never came, and looking it up did not settle whether it was done."""
+    """A write was sent but got no response, and a search could not establish whether it took effect."""
 
 
 class InternalError(ServiceFailure):
-    """A fault of this service."""
+    """This service failed."""
 
 
 class Overloaded(ServiceFailure):
-    """More calls are under way than the service takes, or it is stopping."""
+    """The service is processing its maximum number of calls, or is shutting down."""
 
 
 class SecretUnreadable(ServiceFailure):
-    """What was stored encrypted cannot be decrypted with the secret keys that this process has."""
+    """A stored secret cannot be decrypted with the secret keys of this process."""
 
 
 class StorageUnavailable(ServiceFailure):
-    """The database does not answer, or cannot be written to; what was to be recorded may be recorded all the same."""
+    """The database does not respond, or is read-only. Changes may still have been saved."""
 
 
 class SharedStoreUnavailable(ServiceFailure):
-    """The store in which several processes count calls together does not answer; nothing was sent."""
+    """The store in which several processes count calls does not respond. Nothing was sent."""

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audit import Audit
+from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.access.token_throttle import TokenThrottle
 from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.background_jobs import JobRunner
+from connector_gateway.core.backlog_metrics import BacklogMonitor
+from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
-from connector_gateway.core.calls.gateway import Gateway
-from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.core.connections import (
-    AccountIdentifier,
+    AccountLookup,
     ConnectionSelector,
-    ConnectionService,
+    ConnectionSetup,
     ConnectionStore,
     ConnectLinks,
     ConsentFlow,
@@ -31,41 +32,41 @@ from connector_gateway.core.connections import (
     TokenRefresher,
     Vault,
 )
+from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
-from connector_gateway.core.events.restore_gaps import RestoreGapRecorder
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.events.watches import WatchStore
-from connector_gateway.core.first_steps import first_steps
-from connector_gateway.core.history.backlog import BacklogMonitor
-from connector_gateway.core.history.filters import event_types
-from connector_gateway.core.history.retention import JobRunner
+from connector_gateway.core.history.retention import RunRetention
+from connector_gateway.core.history.run_filters import event_types
 from connector_gateway.core.history.runs import RunStore
-from connector_gateway.core.pacing.upstreams import with_events
-from connector_gateway.core.pacing.usage import UsageTracker
-from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.onboarding_progress import read_onboarding_progress
+from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.pacing.upstream_config import with_events
+from connector_gateway.core.process_heartbeats import ProcessHeartbeats
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.secrets.startup_check import check_decryptable
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
-from connector_gateway.core.webhooks.delivery import DeliveryWorker
-from connector_gateway.core.webhooks.progress import DeliveryPositions
+from connector_gateway.core.shutdown import Shutdown
+from connector_gateway.core.webhooks.delivery_positions import DeliveryPositions, mark_due
+from connector_gateway.core.webhooks.delivery_worker import DeliveryWorker
 from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.core.webhooks.subscriptions import Webhooks
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
 from connector_gateway.core.writes.change_log import ChangeLog
-from connector_gateway.core.writes.claims import Claims
-from connector_gateway.core.writes.evidence import EvidenceFinder
+from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
 from connector_gateway.core.writes.ownership import ObjectOwnership
-from connector_gateway.core.writes.protocol import WriteProtocol
-from connector_gateway.core.writes.restores import RestoreDetector, get_or_create_installation
+from connector_gateway.core.writes.write_protocol import WriteProtocol
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.api.routes import ApiContext
-from connector_gateway.http.application import Check
+from connector_gateway.http.asgi_application import Check
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
-from connector_gateway.http.server.client_address import ForwardedClient
+from connector_gateway.http.server.client_ip import ForwardedClient
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricSources, ProcessMetrics
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
@@ -75,13 +76,13 @@ from connector_gateway.kit.operation import AnyConnector, operation_names
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
-from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.shared.degraded_mode import FallbackCounters
+from connector_gateway.settings import Settings
 from connector_gateway.storage.shared.interface import SharedState
 from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.unavailable_store import FallbackCounters
+from connector_gateway.storage.sql.backup_restore_witnesses import FileWitness, Witness
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.engines import database_file
-from connector_gateway.storage.sql.epochs import FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import FileLock
 
 if TYPE_CHECKING:
@@ -141,8 +142,8 @@ class App:
         self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
-        self._accounts = self._new_accounts()
-        self.connection_service = self._new_connecting()
+        self._accounts = self._new_account_lookup()
+        self.connection_setup = self._new_connection_setup()
         self._idle_refresher = IdleTokenRefresher(
             self.database,
             self._vault,
@@ -164,9 +165,9 @@ class App:
         self._claims = Claims(self.database, process_id, self._steady, self.shutdown)
         self._owners = ObjectOwnership(self.database, process_id)
         self._change_log = ChangeLog(self.database)
-        self._feed = Feed(self.database, self._vault, self.clock, self._steady)
-        lost_events = RestoreGapRecorder(self.database, self._feed, self.runs)
-        self.restores = RestoreDetector(self.database, self._new_witnesses(), lost_events.record)
+        self._feed = Feed(self.database, self._vault, self.clock, mark_due, self._steady)
+        lost_events = BackupRestoreGapRecorder(self.database, self._feed, self.runs)
+        self.restores = BackupRestoreDetector(self.database, self._new_witnesses(), lost_events.record)
         self._watches = WatchStore(self.database, process_id)
         self._sites_with_events = with_events(settings.sites)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
@@ -180,9 +181,9 @@ class App:
             event_types(self._connectors),
             quota=settings.quotas.webhooks,
         )
-        self.delivery_worker = self._new_deliverer()
-        self._processes = self._new_processes(process_id, monotonic, alone=single_instance)
-        self._retention = self._new_retention()
+        self.delivery_worker = self._new_delivery_worker()
+        self._processes = self._new_process_heartbeats(process_id, monotonic, single_instance=single_instance)
+        self._jobs = self._new_job_runner()
 
     def _new_tracing(self) -> "Tracing | None":
         if self.settings.traces_url is None:
@@ -232,8 +233,8 @@ class App:
             quota=self.settings.quotas.connections,
         )
 
-    def _new_accounts(self) -> AccountIdentifier:
-        return AccountIdentifier(
+    def _new_account_lookup(self) -> AccountLookup:
+        return AccountLookup(
             upstreams=self.settings.sites,
             shared=self._shared,
             transport=self._transport,
@@ -242,8 +243,8 @@ class App:
             time=self.database.time,
         )
 
-    def _new_connecting(self) -> ConnectionService:
-        return ConnectionService(
+    def _new_connection_setup(self) -> ConnectionSetup:
+        return ConnectionSetup(
             database=self.database,
             connections=self.connections,
             links=self._connect_links,
@@ -251,7 +252,7 @@ class App:
             accounts=self._accounts,
         )
 
-    def _new_consents(self) -> ConsentFlow:
+    def _new_consent_flow(self) -> ConsentFlow:
         return ConsentFlow(
             database=self.database,
             vault=self._vault,
@@ -295,7 +296,7 @@ class App:
             yield
             return
         installation_id, new = await get_or_create_installation(self.database)
-        async with self._shared.open(installation_id, fresh=new):
+        async with self._shared.open(installation_id, is_new=new):
             yield
 
     def _new_hooks(self, verification: HookVerification) -> InboundHooks:
@@ -310,7 +311,7 @@ class App:
             verification=verification,
         )
 
-    def _new_deliverer(self) -> DeliveryWorker:
+    def _new_delivery_worker(self) -> DeliveryWorker:
         return DeliveryWorker(
             positions=self._positions,
             webhooks=self.webhooks,
@@ -321,14 +322,16 @@ class App:
             clock=self.clock,
         )
 
-    def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> ProcessRegistry:
-        return ProcessRegistry(
+    def _new_process_heartbeats(
+        self, process_id: ProcessId, monotonic: Callable[[], float], *, single_instance: bool
+    ) -> ProcessHeartbeats:
+        return ProcessHeartbeats(
             self.database,
             process_id,
             self.clock,
             runs=self.runs,
             claims=self._claims,
-            single_instance=alone,
+            single_instance=single_instance,
             shutdown=self.shutdown,
             jobs=(
                 self.restores.count_epoch,
@@ -336,17 +339,18 @@ class App:
                 self._shared.evict_idle,
                 self.audit.commit,
             ),
-            monotonic=stopwatch,
+            monotonic=monotonic,
         )
 
-    def _new_retention(self) -> JobRunner:
-        async def purge_runs() -> int:
-            return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
-
-        async def purge_rate_limited() -> int:
-            return await self.runs.purge_rate_limited(self.clock.now() - DAY_SECONDS)
-
-        jobs = (purge_runs, purge_rate_limited, self._claims.purge, self._owners.purge, self._change_log.purge)
+    def _new_job_runner(self) -> JobRunner:
+        retention = RunRetention(self.database, self.clock, self.settings.keep_runs_days)
+        jobs = (
+            retention.purge_runs,
+            retention.purge_rate_limited,
+            self._claims.purge,
+            self._owners.purge,
+            self._change_log.purge,
+        )
         rare_jobs = (
             self._feed.purge,
             self._connect_links.purge,
@@ -359,13 +363,16 @@ class App:
 
     def http(self, example_values: Values = RECORDED) -> AsgiApp:
         """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
-        gateway = self._gateway()
-        watchers = self._watchers(gateway)
+        executor = self._new_call_executor()
+        poll_scheduler = self._new_poll_scheduler(executor)
         metrics = Metrics(
-            self.runs.unexpected, self.clients.rejections, self._shared, self._new_figures(gateway, watchers)
+            self.runs.unexpected,
+            self.clients.rejections,
+            self._shared,
+            self._new_process_metrics(executor, poll_scheduler),
         )
         api_context = ApiContext(
-            gateway,
+            executor,
             self.keys,
             self._limits,
             metrics,
@@ -378,7 +385,7 @@ class App:
             api_context,
             self.management,
             self.hooks,
-            self._new_consents(),
+            self._new_consent_flow(),
             self.clock,
             metrics,
             self._new_checks(),
@@ -393,24 +400,24 @@ class App:
             McpEndpoint(
                 api_context, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url
             ),
-            partial(first_steps, self.database),
+            partial(read_onboarding_progress, self.database),
             example_values,
             self._peers,
             self.settings.admin_port,
         )
-        app = application(service, partial(self._lifespan, watchers, metrics))
+        app = application(service, partial(self._lifespan, poll_scheduler, metrics))
         return self._wrap(app)
 
-    def _wrap(self, served: AsgiApp) -> AsgiApp:
-        """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
+    def _wrap(self, app: AsgiApp) -> AsgiApp:
+        """Wrap *app* in middleware for tracing, the access log and forwarded client IPs."""
         if self._tracing is not None:
-            served = self._tracing.middleware(served)
+            app = self._tracing.middleware(app)
         if self.settings.access_log:
-            served = AccessLogMiddleware(served)
+            app = AccessLogMiddleware(app)
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
-        return ForwardedClient(served, proxies, header) if proxies else served
+        return ForwardedClient(app, proxies, header) if proxies else app
 
-    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> ProcessMetrics:
+    def _new_process_metrics(self, executor: CallExecutor, poll_scheduler: PollScheduler) -> ProcessMetrics:
         return ProcessMetrics(
             MetricSources(
                 usage=self._usage,
@@ -418,10 +425,10 @@ class App:
                 database=self.database,
                 clients=self.clients,
                 backlogs=BacklogMonitor(self.database, self._steady),
-                calls_in_progress=lambda: gateway.active_calls,
+                calls_in_progress=lambda: executor.active_calls,
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
-                    "gateway_polls": watchers.results,
+                    "gateway_polls": poll_scheduler.results,
                     "gateway_token_refreshes": self._token_refresher.results,
                     "gateway_webhook_attempts": self.delivery_worker.results,
                 },
@@ -440,7 +447,7 @@ class App:
             self.workspaces,
             self.keys,
             self.connections,
-            self.connection_service,
+            self.connection_setup,
             self.runs,
             self.hooks,
             self.webhooks,
@@ -450,7 +457,7 @@ class App:
         )
 
     @asynccontextmanager
-    async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
+    async def _lifespan(self, poll_scheduler: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process uses the database, and polls and deletes start
             # only after the first heartbeat.
@@ -463,16 +470,16 @@ class App:
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
-            await stack.enter_async_context(self._retention)
+            await stack.enter_async_context(self._jobs)
             await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_refresher.refresh_idle_tokens]))
             if self.settings.watch:
-                await stack.enter_async_context(watchers)
+                await stack.enter_async_context(poll_scheduler)
                 await stack.enter_async_context(self.delivery_worker)
             if self._peers is not None:
                 await stack.enter_async_context(self._peers.serve_peers(metrics))
             yield
 
-    def _watchers(self, gateway: Gateway) -> PollScheduler:
+    def _new_poll_scheduler(self, executor: CallExecutor) -> PollScheduler:
         return PollScheduler(
             database=self.database,
             watches=self._watches,
@@ -481,17 +488,17 @@ class App:
             runs=self.runs,
             processes=self._processes,
             upstreams=self._sites_with_events,
-            client=gateway.poll_client,
+            client=executor.poll_client,
             clock=self.clock,
         )
 
-    def _gateway(self) -> Gateway:
-        return Gateway(
+    def _new_call_executor(self) -> CallExecutor:
+        return CallExecutor(
             sites=self.settings.sites,
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,
-            connection_service=self.connection_service,
+            connection_setup=self.connection_setup,
             write_protocol=WriteProtocol(
                 database=self.database,
                 claims=self._claims,
@@ -499,7 +506,7 @@ class App:
                 change_log=self._change_log,
                 vault=self._vault,
                 restores=self.restores,
-                evidence=EvidenceFinder(
+                resolver=InDoubtResolver(
                     self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds
                 ),
             ),

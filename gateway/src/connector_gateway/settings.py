@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.access.quotas import Quotas
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient

@@ -282,7 +282,7 @@ async def test_an_internal_error_reveals_no_detail(
     error = KeyError("what nobody may see")
     messages = await error_messages_while(error, gateway, mode, monkeypatch, "tools", "resources", "connections")
 
-    assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in messages]
+    assert [True] * 3 == [text.startswith("internal_error: Internal error.") for text in messages]
     assert "nobody" not in str(messages)
 
 

@@ -18,7 +18,7 @@ def vendor_name(name: str) -> str:
     """The names of vendors."""
     oauth = CONNECTORS[name].oauth
     assert oauth is not None
-    return oauth.application
+    return oauth.vendor
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ async def test_a_user_who_denies_access_can_retry_and_connect(
     await continue_to_vendor(page, name)
     there = [look async for look in signed_in.looks() if await signed_in.sideways() > 0]
     await page.get_by_role("button", name="Cancel").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("You did not allow the access")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Access was denied")
     denial_flaws, pending = await signed_in.flaws(), newest_connection(full_gateway, name)
     await page.get_by_role("link", name="Try again").click()
     await continue_to_vendor(page, name)
@@ -105,7 +105,7 @@ async def test_a_missing_field_is_reported(signed_in: Window, full_gateway: Gate
     await page.get_by_role("checkbox").first.uncheck()
     await page.get_by_role("button", name="Allow").click()
 
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Not everything was allowed")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Some permissions were not granted")
     await expect(page.get_by_role("alert")).to_contain_text("Missing:")
     assert [] == await signed_in.flaws()
     assert "pending" == newest_connection(full_gateway, name)["status"]
@@ -119,7 +119,7 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 async def test_only_the_shared_part_of_an_account_is_connected(
     signed_in: Window, full_gateway: Gateway, name: str
 ) -> None:
-    page, call = signed_in.page, calls_of(name).readings(full_gateway.examples(name))[1]
+    page, call = signed_in.page, calls_of(name).list_reads(full_gateway.examples(name))[1]
     await open_connect_link(signed_in, full_gateway, name)
     await continue_to_vendor(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()

@@ -109,7 +109,7 @@ def test_an_error_about_a_text_escapes_it(gateway: Gateway, environment: dict[st
     result = run(environment, "call", "notes", "create-page", *where, "--properties", "{}")
 
     assert 1 == result.exit_code
-    assert "invalid_parameters: Parameter database_id cannot be used as given." == result.stderr.split("\n")[0]
+    assert "invalid_parameters: Parameter database_id is invalid." == result.stderr.split("\n")[0]
     assert escape_control_chars(text)[:100] in result.stderr
     assert result.stderr.replace("\n", "") == escape_control_chars(result.stderr.replace("\n", ""))
 

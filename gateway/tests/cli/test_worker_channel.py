@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.cli.serve.server import server
 from connector_gateway.cli.serve.worker import RETIRE_BYTE, SupervisorChannel
-from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
 from harness.wait import until
@@ -19,7 +19,7 @@ class Starting:
     """An application that keeps starting until shutdown."""
 
     def __init__(self) -> None:
-        self.stopping = Shutdown()
+        self.shutdown = Shutdown()
         self.clients = ClientConnections(ConnectionLimits())
         self.fixed_segments: Collection[str] = ()
 
@@ -33,7 +33,7 @@ class Starting:
         """Send no response."""
 
     async def _stops(self) -> bool:
-        return self.stopping.started
+        return self.shutdown.started
 
 
 @requirement("common-209")

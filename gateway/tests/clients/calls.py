@@ -31,10 +31,10 @@ client = AuthenticatedClient(base_url=params["base_url"], token=params["key"])
 
 
 def listed() -> NotesDatabase:
-    """The first database."""
-    answer = notes_list_databases.sync(client=client, connection_id=notes, query="lead", limit=1)
-    assert isinstance(answer, ListDatabasesAnswer)
-    return answer.data[0]
+    """Return the first database."""
+    response = notes_list_databases.sync(client=client, connection_id=notes, query="lead", limit=1)
+    assert isinstance(response, ListDatabasesAnswer)
+    return response.data[0]
 
 
 def created(**properties: object) -> CreatePageAnswer | CreatePageUnprocessableError:
@@ -46,21 +46,21 @@ def created(**properties: object) -> CreatePageAnswer | CreatePageUnprocessableE
         children=["First call went well."],
         idempotency_key="generated" if "Value" not in properties else None,
     )
-    answer = notes_create_page.sync(client=client, body=page)
-    assert isinstance(answer, CreatePageAnswer | CreatePageUnprocessableError)
-    return answer
+    response = notes_create_page.sync(client=client, body=page)
+    assert isinstance(response, CreatePageAnswer | CreatePageUnprocessableError)
+    return response
 
 
 def rejection() -> InvalidParameters | LossyCast:
     """Return the error for a page with a value of another type."""
-    answer = created(Name="Northwind", Value="much")
-    assert isinstance(answer, CreatePageUnprocessableError)
-    assert isinstance(answer.error, InvalidParameters | LossyCast)
-    return answer.error
+    response = created(Name="Northwind", Value="much")
+    assert isinstance(response, CreatePageUnprocessableError)
+    assert isinstance(response.error, InvalidParameters | LossyCast)
+    return response.error
 
 
 def observed() -> tuple[NotesEvent, ChatEvent]:
-    """An event of each kind."""
+    """Return one event of each kind."""
     changes = notes_read_events.sync(client=client, connection_id=notes, limit=1)
     messages = chat_read_events.sync(client=client, connection_id=chat, limit=1)
     assert isinstance(changes, ReadNotesEventsAnswer)
@@ -71,9 +71,9 @@ def observed() -> tuple[NotesEvent, ChatEvent]:
 def stranger() -> UnauthorizedError:
     """Return the error for an unknown key."""
     other = AuthenticatedClient(base_url=params["base_url"], token="cgw_of_nobody")
-    answer = notes_list_databases.sync(client=other, connection_id=notes)
-    assert isinstance(answer, UnauthorizedError)
-    return answer
+    response = notes_list_databases.sync(client=other, connection_id=notes)
+    assert isinstance(response, UnauthorizedError)
+    return response
 
 
 first, again = created(Name="Northwind"), created(Name="Northwind")

@@ -1,4 +1,4 @@
-"""Clients that are generated from the document compile strictly, and are used for reads, writes, errors and events."""
+"""Clients generated from the OpenAPI document pass strict type checks and perform reads, writes and event polls."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-def ran(folder: Path, *command: str | Path, **more: Any) -> str:
+def run_command(folder: Path, *command: str | Path, **more: Any) -> str:
     """Run *command* in *folder*, and return its output."""
     words = [*map(str, command)]
     done: Done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, **more)
@@ -50,20 +50,20 @@ def ran(folder: Path, *command: str | Path, **more: Any) -> str:
     return done.stdout
 
 
-def program_input(gateway: Gateway) -> str:
+def build_program_input(gateway: Gateway) -> str:
     """Return the input with which a program can call *gateway*, as JSON."""
     return json.dumps({"base_url": gateway.base_url, "key": gateway.key, "connections": gateway.connections})
 
 
-def guide(language: str, gateway: Gateway) -> str:
+def read_guide(language: str, gateway: Gateway) -> str:
     """Return the example of the generated-clients guide in *language*, for *gateway*."""
     (text,) = [block.text for block in blocks_of("docs/guide/generated-clients.md") if block.language == language]
     here = text.replace("http://127.0.0.1:8080", gateway.base_url).replace("<API key>", gateway.key)
     return here.replace("<connection>", gateway.connections["notes"])
 
 
-def document(gateway: Gateway, folder: Path) -> Path:
-    """The document that *gateway* serves, in a file."""
+def document_file(gateway: Gateway, folder: Path) -> Path:
+    """A file with the document that *gateway* serves."""
     path = folder / "openapi.json"
     path.write_bytes(gateway.http.get(f"{gateway.base_url}/openapi.json").content)
     return path
@@ -71,24 +71,24 @@ def document(gateway: Gateway, folder: Path) -> Path:
 
 @requirement("common-132")
 def test_a_generated_python_client_type_checks_and_runs(gateway: Gateway, tmp_path: Path, cache: pytest.Cache) -> None:
-    described = document(gateway, tmp_path)
+    described = document_file(gateway, tmp_path)
     (tmp_path / "settings.yml").write_text("post_hooks: []\n", encoding="utf-8")
     into = ["--meta", "none", "--output-path", "gateway_client", "--config", "settings.yml", "--fail-on-warning"]
     # Unchanged files are not checked again.
     strict = ["--strict", "--config-file=", f"--cache-dir={cache.mkdir('mypy')}"]
     shutil.copy(HERE / "calls.py", tmp_path)
 
-    ran(tmp_path, BIN / "openapi-python-client", "generate", "--path", described, *into)
-    ran(tmp_path, BIN / "mypy", *strict, "calls.py", "gateway_client")
-    output = ran(tmp_path, sys.executable, "calls.py", input=program_input(gateway))
-    guide_output = ran(tmp_path, sys.executable, "-c", guide("python", gateway))
+    run_command(tmp_path, BIN / "openapi-python-client", "generate", "--path", described, *into)
+    run_command(tmp_path, BIN / "mypy", *strict, "calls.py", "gateway_client")
+    output = run_command(tmp_path, sys.executable, "calls.py", input=build_program_input(gateway))
+    guide_output = run_command(tmp_path, sys.executable, "-c", read_guide("python", gateway))
 
     assert EXPECTED == json.loads(output)
     assert "Leads" in guide_output
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def typescript_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages that generate and check the TypeScript client."""
     return packages_in(tmp_path_factory.mktemp("project"), HERE, "calls.ts")
 
@@ -99,15 +99,22 @@ STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--mod
 
 @requirement("common-132")
 @pytest.mark.javascript
-def test_a_generated_typescript_client_type_checks_and_runs(gateway: Gateway, project: Path) -> None:
-    described = document(gateway, project)
+def test_a_generated_typescript_client_type_checks_and_runs(gateway: Gateway, typescript_project: Path) -> None:
+    described = document_file(gateway, typescript_project)
 
-    (project / "guide.ts").write_text(guide("typescript", gateway), encoding="utf-8")
+    (typescript_project / "guide.ts").write_text(read_guide("typescript", gateway), encoding="utf-8")
 
-    ran(project, BINARIES / "openapi-typescript", described, "--default-non-nullable=false", "--output", "schema.ts")
-    ran(project, BINARIES / "tsc", *STRICT, "calls.ts", "guide.ts")
-    output = ran(project, "node", "calls.js", input=program_input(gateway))
-    guide_output = ran(project, "node", "guide.js")
+    run_command(
+        typescript_project,
+        BINARIES / "openapi-typescript",
+        described,
+        "--default-non-nullable=false",
+        "--output",
+        "schema.ts",
+    )
+    run_command(typescript_project, BINARIES / "tsc", *STRICT, "calls.ts", "guide.ts")
+    output = run_command(typescript_project, "node", "calls.js", input=build_program_input(gateway))
+    guide_output = run_command(typescript_project, "node", "guide.js")
 
     assert EXPECTED == json.loads(output)
     assert "Leads" in guide_output
@@ -131,16 +138,18 @@ LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "ru
 @requirement("common-132")
 @pytest.mark.javascript
 @pytest.mark.parametrize("linter", LINTERS)
-def test_linters_report_no_problems_in_the_document(gateway: Gateway, project: Path, linter: str) -> None:
-    described = document(gateway, project)
-    (project / "rules.yaml").write_text(RULES, encoding="utf-8")
+def test_linters_report_no_problems_in_the_document(gateway: Gateway, typescript_project: Path, linter: str) -> None:
+    described = document_file(gateway, typescript_project)
+    (typescript_project / "rules.yaml").write_text(RULES, encoding="utf-8")
 
-    report = ran(project, BINARIES / linter, *LINTERS[linter], "--format", "json", described, env=QUIET)
+    report = run_command(
+        typescript_project, BINARIES / linter, *LINTERS[linter], "--format", "json", described, env=QUIET
+    )
 
-    assert [] == findings(json.loads(report))
+    assert [] == list_violations(json.loads(report))
 
 
-def findings(report: Any) -> list[str]:
+def list_violations(report: Any) -> list[str]:
     """Return the violated rules in the report of either linter."""
     problems = report if isinstance(report, list) else report["problems"]
     return [str(one.get("code", one.get("ruleId"))) for one in problems]

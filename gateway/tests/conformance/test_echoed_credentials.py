@@ -90,7 +90,7 @@ def test_outputs_of_a_call_contain_no_credentials(started: AllConnectors, connec
     connection_id = ConnectionId(caller.connections[connector])
     app = started.gateway.app
     connection = started.gateway.run(app.connections.get_many([connection_id]))[connection_id]
-    with app._gateway().poll_client(run, connection) as client:
+    with app._new_call_executor().poll_client(run, connection) as client:
         representations = repr([connection, run, client, client._upstream])
 
     credentials = started.gateway.sandbox.emulators[connector].credentials()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from gateway.tests.kit.test_error_table import EXAMPLES
+from gateway.tests.kit.test_error_table import REJECTIONS
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
 from harness.operation_calls import calls_of, defects, read, write
@@ -31,7 +31,7 @@ ATTEMPTS = 3
 THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
 
 THROTTLED_BODIES = {
-    connector: next(body for status, body in examples if status == 429) for connector, examples in EXAMPLES.items()
+    connector: next(body for status, body in examples if status == 429) for connector, examples in REJECTIONS.items()
 }
 """A write is sent again only after a 429 in the vendor's own shape."""
 

@@ -120,10 +120,10 @@ class Vendor:
 def client_of(name: str, vendor: Vendor) -> Any:
     connector, part = CONNECTORS[name], cast("Any", vendor)
     clock = ManualClock()
-    third_party = UpstreamService(
+    service = UpstreamService(
         connector.base_urls, connector.auth_headers, connector.parse_throttle, part, clock, clock.now
     )
-    return connector.client(UpstreamClient(third_party, part, part, Timeouts(), UpstreamLog()))
+    return connector.client(UpstreamClient(service, part, part, Timeouts(), UpstreamLog()))
 
 
 @requirement("common-6")

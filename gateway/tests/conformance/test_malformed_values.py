@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.shapes import UtcDatetime, format_timestamp
+from connector_gateway.kit.models import UtcDatetime, format_timestamp
 from harness.requirement import requirement
 
 MALFORMED = {

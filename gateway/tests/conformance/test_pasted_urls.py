@@ -86,7 +86,7 @@ def test_the_identifier_is_found_anywhere_in_a_url(
 def test_the_url_of_another_kind_of_object_is_rejected(operation: Any, parameter: str) -> None:
     messages = violations_of(operation, **{parameter: "https://example.com/pages/1f2e3d4c"})[parameter]
 
-    assert messages.startswith("Is an address without the identifier of a ")
+    assert messages.startswith("Is a URL without the identifier of a ")
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
@@ -94,5 +94,5 @@ def test_an_oversized_url_is_rejected_quickly(operation: Any, parameter: str) ->
     started = time.thread_time()
     violation = violations_of(operation, **{parameter: "https://www.notion.so/" + "a/-?p=&" * 100_000})[parameter]
 
-    assert violation.startswith("Is an address without the identifier of a ")
+    assert violation.startswith("Is a URL without the identifier of a ")
     assert time.thread_time() - started < 1

@@ -17,8 +17,8 @@ from pydantic_core import from_json, to_json
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, resolve_remedy
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
-from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.writes.write_protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
 from connector_gateway.http.console.console_request import NAVIGATION
 from connector_gateway.http.openapi import openapi
@@ -26,8 +26,8 @@ from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources
-from gateway.tests.connectors.chat.vendor_view import without
-from harness.all_connectors import UNHURRIED
+from gateway.tests.connectors.chat.vendor_view import get_scopes_without
+from harness.all_connectors import UNTHROTTLED
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.mcp_clients import agent, named
@@ -164,7 +164,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("remedies")
     with (
         run_emulators(**EMULATORS) as sandbox,
-        run_gateway(sandbox, folder, connectors=UNHURRIED, files=files) as gateway,
+        run_gateway(sandbox, folder, connectors=UNTHROTTLED, files=files) as gateway,
         serve_files(pages) as site,
     ):
         for connector in EMULATORS:
@@ -208,7 +208,7 @@ def namesakes(world: World) -> Reply:
 
 def without_reactions(world: World) -> Reply:
     ts = world.posted()
-    world.gateway.knob("chat", scopes=without("reactions:write"))
+    world.gateway.knob("chat", scopes=get_scopes_without("reactions:write"))
     return world.react(ts, "eyes")
 
 
@@ -260,7 +260,7 @@ def reconnected(world: World, _: Reply) -> Reply:
 
 
 def outside(world: World) -> Reply:
-    world.gateway.knob("chat", scopes=without("chat:write.public"))
+    world.gateway.knob("chat", scopes=get_scopes_without("chat:write.public"))
     reply = world.post_message("finance")
     world.gateway.clear("chat")
     return reply

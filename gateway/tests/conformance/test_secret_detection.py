@@ -50,7 +50,7 @@ def test_a_token_in_a_response_is_detected(gateway: Gateway) -> None:
 
 @requirement("connections-24")
 def test_a_token_in_the_log_is_detected(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
-    structlog.get_logger().warning("refused", url=f"/1/authorize?token={token(gateway)}&x=1")
+    structlog.get_logger().warning("request failed", url=f"/1/authorize?token={token(gateway)}&x=1")
     LEAKS.record("the log", capsys.readouterr().out)
 
     assert ["a secret of a connection, in the log"] == LEAKS.collect()
@@ -166,7 +166,7 @@ def test_each_kind_of_secret_is_detected_in_log_and_foreign_response(
 ) -> None:
     secret, path = KINDS[kind](person), f"/v1/connections/{gateway.connections['notes']}"
     before = LEAKS.collect()
-    structlog.get_logger().warning("refused", url=f"/connect/notes/callback?code={secret}&x=1")
+    structlog.get_logger().warning("request failed", url=f"/connect/notes/callback?code={secret}&x=1")
     LEAKS.record("the log", capsys.readouterr().out)
     gateway.operator("PATCH", path, json={"name": f"my {secret}"})
     after = LEAKS.collect()

@@ -9,12 +9,12 @@ import pytest
 
 from harness.all_connectors import only
 from harness.gateway_server import Gateway, Restarting, run_gateway
-from harness.gateway_server import restartable_gateway as serving_again
+from harness.gateway_server import restartable_gateway as run_restartable_gateway
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
-Beside = Callable[..., Gateway]
+GatewayStarter = Callable[..., Gateway]
 """Starts another gateway in front of the same emulator, with other settings."""
 
 
@@ -26,32 +26,32 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     (name,) = sandbox.emulators
     with run_gateway(sandbox, tmp_path_factory.mktemp(name), connectors=only(name)) as gateway:
         yield gateway
 
 
 @pytest.fixture
-def gateway(room: Gateway) -> Gateway:
-    (name,) = room.connections
-    room.clear(name)
-    return room
+def gateway(module_gateway: Gateway) -> Gateway:
+    (name,) = module_gateway.connections
+    module_gateway.clear(name)
+    return module_gateway
 
 
 @pytest.fixture
-def beside(room: Gateway, tmp_path: Path) -> Iterator[Beside]:
-    (name,) = room.connections
+def start_gateway(module_gateway: Gateway, tmp_path: Path) -> Iterator[GatewayStarter]:
+    (name,) = module_gateway.connections
     with ExitStack() as stack:
 
         def start(**settings: Any) -> Gateway:
-            return stack.enter_context(run_gateway(room.sandbox, tmp_path, connectors=only(name), **settings))
+            return stack.enter_context(run_gateway(module_gateway.sandbox, tmp_path, connectors=only(name), **settings))
 
         yield start
 
 
 @pytest.fixture
-def restarting(room: Gateway, tmp_path: Path) -> Restarting:
+def restartable_gateway(module_gateway: Gateway, tmp_path: Path) -> Restarting:
     """Return a separate, restartable gateway."""
-    (name,) = room.connections
-    return serving_again(room.sandbox, tmp_path, connectors=only(name))
+    (name,) = module_gateway.connections
+    return run_restartable_gateway(module_gateway.sandbox, tmp_path, connectors=only(name))

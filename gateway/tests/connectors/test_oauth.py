@@ -10,7 +10,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.operation import AnyConnector
-from harness.all_connectors import UNHURRIED
+from harness.all_connectors import UNTHROTTLED
 from harness.connect_pages import BrowserUser, heading, open_link, page_texts, reconnecting, user
 from harness.consent_pages import Browser
 from harness.gateway_server import Gateway, Reply, run_gateway
@@ -61,43 +61,43 @@ def connector(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def house(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         run_emulators(**{connector: EMULATORS[connector]}) as sandbox,
         run_gateway(
-            sandbox, tmp_path_factory.mktemp(connector), connectors={connector: UNHURRIED[connector]}
+            sandbox, tmp_path_factory.mktemp(connector), connectors={connector: UNTHROTTLED[connector]}
         ) as gateway,
     ):
         yield gateway
 
 
 @pytest.fixture
-def gateway(house: Gateway, connector: str) -> Iterator[Gateway]:
-    house.clear(connector)
-    # New tokens of chat end only with this knob, and without an end there is nothing to renew.
-    house.sandbox.emulators[connector].context.knobs |= {"rotation": True} if connector == "chat" else {}
-    yield house
-    house.authorise(connector)
+def gateway(module_gateway: Gateway, connector: str) -> Iterator[Gateway]:
+    module_gateway.clear(connector)
+    # Tokens of chat expire only with this knob, and there is no refresh without expiry.
+    module_gateway.sandbox.emulators[connector].context.knobs |= {"rotation": True} if connector == "chat" else {}
+    yield module_gateway
+    module_gateway.authorise(connector)
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[BrowserUser]:
-    with user(gateway) as someone:
-        yield someone
+def browser_user(gateway: Gateway) -> Iterator[BrowserUser]:
+    with user(gateway) as browser_user:
+        yield browser_user
 
 
-def connected(someone: BrowserUser, connector: str, account: str = "") -> str:
-    """Connect an account as *someone* and return the connection."""
-    invitation = open_link(someone.gateway, connector=connector)
-    page = someone.allow(invitation["connect_url"], account=account)
+def connect(browser_user: BrowserUser, connector: str, account: str = "") -> str:
+    """Connect an account as *browser_user*, and return the connection."""
+    invitation = open_link(browser_user.gateway, connector=connector)
+    page = browser_user.allow(invitation["connect_url"], account=account)
     assert "Connected" == heading(page)
     return str(invitation["connection_id"])
 
 
-def called(gateway: Gateway, connector: str, connection_id: str) -> Reply:
+def call_vendor(gateway: Gateway, connector: str, connection_id: str) -> Reply:
     """Return the response of a call that sends a request to the vendor."""
     gateway.connections[connector] = connection_id
-    return read(gateway, connector, calls_of(connector).readings(gateway.examples(connector))[0])
+    return read(gateway, connector, calls_of(connector).list_reads(gateway.examples(connector))[0])
 
 
 def count_token_requests(gateway: Gateway, connector: str) -> int:
@@ -106,41 +106,41 @@ def count_token_requests(gateway: Gateway, connector: str) -> int:
 
 
 def remove_all(gateway: Gateway) -> list[int]:
-    """Remove every connection there is."""
-    there = gateway.operator("GET", "/v1/connections").data
-    return [gateway.operator("DELETE", f"/v1/connections/{one['connection_id']}").status for one in there]
+    """Remove every connection."""
+    connections = gateway.operator("GET", "/v1/connections").data
+    return [gateway.operator("DELETE", f"/v1/connections/{one['connection_id']}").status for one in connections]
 
 
-def second(gateway: Gateway, connector: str) -> str:
+def get_second_account_name(gateway: Gateway, connector: str) -> str:
     """Return the other account's name on the consent page."""
     chosen = {"notes": create_emulator(gateway.sandbox, NotesEmulator).oauth.accounts} if connector == "notes" else {}
     return str([*chosen["notes"]][1]) if chosen else OAUTH_FLOWS[connector].second
 
 
-def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
-    connection_id = connected(someone, connector)
+def test_an_account_is_connected_and_used(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
+    connection_id = connect(browser_user, connector)
     after = page_texts(gateway, connection_id)
 
     assert ("active", NAMES[connector][0]) == (after["status"], after["account_name"])
-    assert 200 == called(gateway, connector, connection_id).status
+    assert 200 == call_vendor(gateway, connector, connection_id).status
 
 
-def test_a_cancelled_consent_connects_nothing(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
+def test_a_cancelled_consent_connects_no_account(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
     invitation = open_link(gateway, connector=connector)
-    page = someone.cancel(invitation["connect_url"])
+    page = browser_user.cancel(invitation["connect_url"])
 
-    assert (400, "You did not allow the access") == (page.status_code, heading(page))
+    assert (400, "Access was denied") == (page.status_code, heading(page))
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
 @requirement("connections-12")
-def test_another_account_is_connected_only_where_that_is_allowed(
-    gateway: Gateway, someone: BrowserUser, connector: str
+def test_another_account_is_connected_only_if_allowed(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    connection_id, other = connected(someone, connector), second(gateway, connector)
-    page = someone.allow(reconnecting(gateway, connection_id), account=other)
+    connection_id, other = connect(browser_user, connector), get_second_account_name(gateway, connector)
+    page = browser_user.allow(reconnecting(gateway, connection_id), account=other)
     before = page_texts(gateway, connection_id)["account_name"]
-    someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
+    browser_user.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
 
     assert "This is another account" == heading(page)
     assert NAMES[connector] == (before, page_texts(gateway, connection_id)["account_name"])
@@ -148,13 +148,13 @@ def test_another_account_is_connected_only_where_that_is_allowed(
 
 @pytest.mark.parametrize("connector", sorted(OAUTH_FLOWS.keys() - {"notes"}), indirect=True, scope="module")
 def test_an_expiring_token_is_refreshed_once_for_all_calls(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     gateway.knob(connector, token_seconds=30)
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.knob(connector, token_seconds=86_400)
     gateway.sandbox.emulators[connector].context.request_log.clear()
-    call = partial(called, gateway, connector, connection_id)
+    call = partial(call_vendor, gateway, connector, connection_id)
     replies = gateway.together(*[call] * 8)
 
     assert [200] * 8 == [reply.status for reply in replies]
@@ -163,23 +163,25 @@ def test_an_expiring_token_is_refreshed_once_for_all_calls(
 
 @requirement("connections-18", "connections-23")
 def test_a_rejected_token_is_refreshed_and_the_call_resent(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.fault(connector, path=API[connector], times=1, fault="status", **ENDED[connector])
     gateway.sandbox.emulators[connector].context.request_log.clear()
-    reply = called(gateway, connector, connection_id)
+    reply = call_vendor(gateway, connector, connection_id)
 
     assert (200, 1) == (reply.status, count_token_requests(gateway, connector))
     assert page_texts(gateway, connection_id)["last_refreshed_at"] is not None
 
 
 @pytest.mark.parametrize("connector", ["boards"], indirect=True, scope="module")
-def test_an_invisible_board_does_not_cause_a_refresh(gateway: Gateway, someone: BrowserUser, connector: str) -> None:
-    gateway.connections[connector] = connected(someone, connector)
+def test_an_invisible_board_does_not_cause_a_refresh(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
+) -> None:
+    gateway.connections[connector] = connect(browser_user, connector)
     gateway.sandbox.emulators[connector].context.request_log.clear()
-    reply = read(gateway, connector, calls_of(connector).readings(gateway.examples(connector))[1])
+    reply = read(gateway, connector, calls_of(connector).list_reads(gateway.examples(connector))[1])
 
     assert ("board_not_authorised", 0) == (reply.code, count_token_requests(gateway, connector))
 
@@ -191,23 +193,23 @@ def test_an_invisible_board_does_not_cause_a_refresh(gateway: Gateway, someone: 
     scope="module",
 )
 def test_tokens_are_revoked_if_the_vendor_supports_it(
-    gateway: Gateway, someone: BrowserUser, connector: str, path: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str, path: str
 ) -> None:
     remove_all(gateway)
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.operator("DELETE", f"/v1/connections/{connection_id}")
 
     assert ("POST", path, 200) == gateway.journal(connector)[-1]
 
 
 def test_a_revoked_authorisation_is_reported_and_restored_by_reconnecting(
-    gateway: Gateway, someone: BrowserUser, connector: str
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.revoke(connector)
-    response = called(gateway.with_key(manages_connections=True), connector, connection_id)
-    someone.allow(response.details[-1]["reconnect_url"])
-    repeat = called(gateway, connector, connection_id)
+    response = call_vendor(gateway.with_key(manages_connections=True), connector, connection_id)
+    browser_user.allow(response.details[-1]["reconnect_url"])
+    repeat = call_vendor(gateway, connector, connection_id)
 
     assert (401, "connection_revoked", 200) == (response.status, response.code, repeat.status)
     assert "active" == page_texts(gateway, connection_id)["status"]
@@ -215,16 +217,16 @@ def test_a_revoked_authorisation_is_reported_and_restored_by_reconnecting(
 
 @requirement("connections-37")
 @pytest.mark.parametrize("connector", ["boards", "mail", "chat", "tables"], indirect=True, scope="module")
-def test_an_unused_code_of_one_consent_connects_nothing_in_another(
-    gateway: Gateway, someone: BrowserUser, connector: str
+def test_a_code_of_another_consent_connects_no_account(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     created = open_link(gateway, connector=connector)
-    with user(gateway) as victim, Browser() as there, Browser() as here:
-        stolen = there.allow(victim.depart(open_link(gateway, connector=connector)["connect_url"]))
-        own = someone.depart(created["connect_url"])
-        page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
+    with user(gateway) as victim, Browser() as browser, Browser() as here:
+        stolen = browser.allow(victim.depart(open_link(gateway, connector=connector)["connect_url"]))
+        own = browser_user.depart(created["connect_url"])
+        page = browser_user.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
-    assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
+    assert (400, "The authorisation has expired") == (page.status_code, heading(page))
     assert ("pending", None) == (page_texts(gateway, created["connection_id"])["status"], stolen.get("error"))
 
 
@@ -254,12 +256,12 @@ def test_a_token_of_a_foreign_key_is_reported_and_not_revoked(gateway: Gateway, 
 
 @requirement("connections-25")
 @pytest.mark.parametrize("connector", ["mail", "crm"], indirect=True, scope="module")
-def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
-    gateway: Gateway, someone: BrowserUser, connector: str
+def test_tokens_that_another_connection_uses_are_not_revoked(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
-    first, second = connected(someone, connector), connected(someone, connector)
+    first, second = connect(browser_user, connector), connect(browser_user, connector)
     gateway.operator("DELETE", f"/v1/connections/{first}")
-    stored = called(gateway, connector, second)
+    stored = call_vendor(gateway, connector, second)
 
     assert (200, False) == (stored.status, any("revoke" in path for _, path, _ in gateway.journal(connector)))
 
@@ -273,23 +275,23 @@ def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
     indirect=["connector"],
     scope="module",
 )
-def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
-    gateway: Gateway, someone: BrowserUser, connector: str, unticked: str, operation: str
+def test_missing_scopes_are_reported_and_connect_no_account(
+    gateway: Gateway, browser_user: BrowserUser, connector: str, unticked: str, operation: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
-    page = someone.allow(invitation["connect_url"], unticked={unticked})
+    page = browser_user.allow(invitation["connect_url"], unticked={unticked})
 
-    assert (400, "Not everything was allowed") == (page.status_code, heading(page))
+    assert (400, "Some permissions were not granted") == (page.status_code, heading(page))
     assert f"<code>{unticked}</code>" in page.text
     assert operation.replace("_", " ") in page.text
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
-def test_every_room_whose_accounts_are_connected_in_a_browser_is_tried() -> None:
+def test_every_connector_with_oauth_is_tested() -> None:
     assert {name for name, connector in CONNECTORS.items() if connector.oauth is not None} == OAUTH_FLOWS.keys()
 
 
-def test_scopes_are_needed_by_operations_that_there_are(connector: str) -> None:
+def test_every_scope_belongs_to_existing_operations(connector: str) -> None:
     declared = CONNECTORS[connector]
     assert declared.oauth is not None
     named = {name for needed in declared.oauth.scopes.values() for name in needed}
@@ -309,61 +311,59 @@ FAILURES: dict[str, dict[str, Any]] = {
 
 @requirement("connections-9")
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_token_request_that_fails_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str, failure: str
+def test_a_failed_token_request_connects_no_account(
+    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
-    page = someone.allow(invitation["connect_url"])
+    page = browser_user.allow(invitation["connect_url"])
     gateway.clear(connector)
 
-    assert (502, "The application did not answer") == (page.status_code, heading(page))
+    assert (502, f"{CONNECTORS[connector].vendor} did not respond") == (page.status_code, heading(page))
     assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
 @requirement("connections-7")
 @pytest.mark.parametrize("connector", ["mail"], indirect=True, scope="module")
-def test_an_response_in_the_name_of_another_sender_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str
+def test_a_response_of_another_issuer_connects_no_account(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
 ) -> None:
     invitation = open_link(gateway, connector=connector)
-    consent = someone.depart(invitation["connect_url"])
-    with Browser() as there:
-        page = someone.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
+    consent = browser_user.depart(invitation["connect_url"])
+    with Browser() as browser:
+        page = browser_user.come_back(consent, browser.allow(consent) | {"iss": "https://accounts.evil.test"})
 
-    assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
+    assert (400, "The response came from another sender") == (page.status_code, heading(page))
     assert ("pending", 0) == (
         page_texts(gateway, invitation["connection_id"])["status"],
         count_token_requests(gateway, connector),
     )
 
 
-# Codes and tokens that the application takes no more
+# Codes and tokens that the vendor no longer accepts
 
 
-def reused(someone: BrowserUser, connector: str) -> tuple[str, httpx.Response]:
+def redeem_code_twice(browser_user: BrowserUser, connector: str) -> tuple[str, httpx.Response]:
     """Return a pending connection, and the page for a code that was redeemed for another one."""
-    gateway = someone.gateway
+    gateway = browser_user.gateway
     spent, created = (
-        someone.depart(open_link(gateway, connector=connector)["connect_url"]),
+        browser_user.depart(open_link(gateway, connector=connector)["connect_url"]),
         open_link(gateway, connector=connector),
     )
-    with Browser() as there:
-        answer = there.allow(spent)
-    assert "Connected" == heading(someone.come_back(spent, answer))
-    consent = someone.depart(created["connect_url"])
+    with Browser() as browser:
+        response = browser.allow(spent)
+    assert "Connected" == heading(browser_user.come_back(spent, response))
+    consent = browser_user.depart(created["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
-    return created["connection_id"], someone.come_back(consent, answer | {"state": state})
+    return created["connection_id"], browser_user.come_back(consent, response | {"state": state})
 
 
 @requirement("connections-9")
-def test_a_code_that_was_redeemed_before_connects_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str
-) -> None:
-    connection_id, page = reused(someone, connector)
+def test_a_redeemed_code_connects_no_account(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
+    connection_id, page = redeem_code_twice(browser_user, connector)
     connection = page_texts(gateway, connection_id)
 
-    assert (400, "The consent does not hold any more", True) == (
+    assert (400, "The authorisation has expired", True) == (
         page.status_code,
         heading(page),
         "Try again" in page.text,
@@ -371,56 +371,56 @@ def test_a_code_that_was_redeemed_before_connects_nothing(
     assert ("pending", None, None) == (connection["status"], connection["account_id"], connection["expires_at"])
 
 
-def ended(gateway: Gateway, connector: str, times: int) -> None:
+def expire_token(gateway: Gateway, connector: str, times: int) -> None:
     """Make the vendor reject the token of the next *times* calls as expired. Its token endpoint works."""
     gateway.fault(connector, path=API[connector], times=times, fault="status", **ENDED[connector])
 
 
-def rested(gateway: Gateway) -> None:
+def clear_backoffs(gateway: Gateway) -> None:
     """Skip the backoff after a failure."""
     gateway.app.connections.token_refresher._backoffs.clear()
 
 
 @requirement("connections-21")
 @pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
-def test_a_renewal_that_fails_for_a_time_revokes_nothing(
-    gateway: Gateway, someone: BrowserUser, connector: str, failure: str
+def test_a_transient_refresh_failure_revokes_no_connection(
+    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
-    ended(gateway, connector, 1)
-    failed = called(gateway, connector, connection_id)
+    expire_token(gateway, connector, 1)
+    failed = call_vendor(gateway, connector, connection_id)
     between = page_texts(gateway, connection_id)["status"]
     gateway.clear(connector)
-    rested(gateway)
-    after = called(gateway, connector, connection_id)
+    clear_backoffs(gateway)
+    after = call_vendor(gateway, connector, connection_id)
 
     assert {"throttled": 429}.get(failure, 502) == failed.status
     assert ("active", 200) == (between, after.status)
 
 
-SURVIVE = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": "spent ones are taken for a while more"}
-"""Applications at which tokens that were lost on the way back cost nothing, and why; at the others they are told."""
+UNAFFECTED = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": "used ones remain valid for a while"}
+"""Vendors at which tokens lost in transit have no effect, with the reason; the others revoke the connection."""
 
 
 @requirement("connections-21", "connections-22")
 @pytest.mark.parametrize("lost", ["drop_after", "garbage"])
-def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
-    gateway: Gateway, someone: BrowserUser, connector: str, lost: str
+def test_lost_refresh_responses_are_repeated_or_reported(
+    gateway: Gateway, browser_user: BrowserUser, connector: str, lost: str
 ) -> None:
     gateway.knob(connector, token_seconds=86_400)
-    connection_id = connected(someone, connector)
+    connection_id = connect(browser_user, connector)
     gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, fault=lost)
-    ended(gateway, connector, 2)
-    failed = called(gateway, connector, connection_id)
-    rested(gateway)
-    repeat = called(gateway, connector, connection_id)
+    expire_token(gateway, connector, 2)
+    failed = call_vendor(gateway, connector, connection_id)
+    clear_backoffs(gateway)
+    repeat = call_vendor(gateway, connector, connection_id)
     after = page_texts(gateway, connection_id)
 
     fields = (401, "revoked", "refresh_interrupted")
     assert (502, "upstream_error") == (failed.status, failed.code)
-    assert ((200, "active", None) if connector in SURVIVE else fields) == (
+    assert ((200, "active", None) if connector in UNAFFECTED else fields) == (
         repeat.status,
         after["status"],
         after["reason"],

@@ -17,7 +17,7 @@ def new_postgres(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-async def stage(common_database_url: str, clock: ManualClock) -> AsyncIterator[CoreFixture]:
+async def core(common_database_url: str, clock: ManualClock) -> AsyncIterator[CoreFixture]:
     """A gateway with one connector, on the database that the tests of a module share."""
     async with run_core(common_database_url, clock) as prepared:
         yield prepared

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from connector_gateway.core.calls.shutdown import Shutdown
-from connector_gateway.core.pacing.scheduler import BackgroundPacer, ConnectionPacer
+from connector_gateway.core.pacing.request_pacer import BackgroundPacer, ConnectionPacer
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
@@ -21,16 +21,16 @@ class Queue:
 
     def __init__(self) -> None:
         self.clock = SystemClock()
-        self.stopping = Shutdown()
+        self.shutdown = Shutdown()
         self.shared = LocalCounters(self.clock)
 
     def pacer(self, kind: type[ConnectionPacer] = ConnectionPacer) -> ConnectionPacer:
         budgets = {"all": Budget(1, 3600)}
-        return kind("notes", budgets, "account", self.shared, self.clock, stopping=self.stopping)
+        return kind("notes", budgets, "account", self.shared, self.clock, shutdown=self.shutdown)
 
     async def stop_soon(self) -> None:
         await asyncio.sleep(0)
-        self.stopping.start()
+        self.shutdown.start()
 
 
 @requirement("common-143")
@@ -48,7 +48,7 @@ async def test_a_call_waiting_for_a_reservation_is_rejected_and_releases_it() ->
 
 async def test_a_call_during_shutdown_is_rejected() -> None:
     queue = Queue()
-    queue.stopping.start()
+    queue.shutdown.start()
 
     with pytest.raises(Overloaded):
         await queue.pacer().acquire(ONE, FAR)
@@ -69,7 +69,7 @@ async def test_a_started_call_continues_to_wait() -> None:
 
 async def test_polls_are_not_ended_by_shutdown_itself() -> None:
     queue = Queue()
-    queue.stopping.start()
+    queue.shutdown.start()
 
     reservation = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
 
@@ -77,10 +77,10 @@ async def test_polls_are_not_ended_by_shutdown_itself() -> None:
 
 
 async def test_a_result_before_shutdown_is_returned() -> None:
-    stopping = Shutdown()
+    shutdown = Shutdown()
 
-    assert "there" == await stopping.wait(asyncio.sleep(0, "there"))
-    assert set() == stopping._waiting
+    assert "there" == await shutdown.wait(asyncio.sleep(0, "there"))
+    assert set() == shutdown._waiting
 
 
 async def test_a_timeout_of_the_awaited_work_is_raised_unchanged() -> None:
@@ -89,9 +89,9 @@ async def test_a_timeout_of_the_awaited_work_is_raised_unchanged() -> None:
 
 
 async def test_the_first_shutdown_reason_is_retained() -> None:
-    stopping = Shutdown()
-    stopping.start()
-    stopping.start("Another process has taken over.")
-    stopping.start("Something else.")
+    shutdown = Shutdown()
+    shutdown.start()
+    shutdown.start("Another process has taken over.")
+    shutdown.start("Something else.")
 
-    assert "Another process has taken over." == stopping.reason
+    assert "Another process has taken over." == shutdown.reason

@@ -1,4 +1,4 @@
-"""A gateway with the notes room and a shelf, over real HTTP; one for all tests of a module."""
+"""A gateway with the notes connector and a fake vendor, over real HTTP; one for all tests of a module."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def shelf() -> FakeUpstream:
 
 
 @pytest.fixture(scope="module")
-def house(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     connectors_by_name = {"notes": NOTES, **connectors(shelf)}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
@@ -30,8 +30,8 @@ def house(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture
-def gateway(house: Gateway, shelf: FakeUpstream) -> Gateway:
-    house.clear("notes")
+def gateway(module_gateway: Gateway, shelf: FakeUpstream) -> Gateway:
+    module_gateway.clear("notes")
     shelf.things.clear()
     shelf.troubles.clear()
-    return house
+    return module_gateway

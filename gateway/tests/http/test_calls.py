@@ -1,4 +1,4 @@
-"""How calls are taken and answered: the order of checks, headers, bodies, and addresses that lead nowhere."""
+"""Requests and responses of calls: the order of checks, headers, bodies and paths."""
 
 import gzip
 import re
@@ -25,23 +25,23 @@ def put(gateway: Gateway, **body: Any) -> Reply:
     return gateway.post("/shelf/things", **({"name": "cup"} | body))
 
 
-# The order of checks
+# Order of checks
 
 
 @requirement("common-42", "common-43", "common-56")
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Basic abc", "cgw_abc"])
-def test_without_a_key_nothing_else_is_looked_at(gateway: Gateway, header: str | None) -> None:
+def test_a_missing_key_is_rejected_before_all_other_checks(gateway: Gateway, header: str | None) -> None:
     headers = {"Content-Type": "text/plain"} | ({"Authorization": header} if header is not None else {})
-    answer = gateway.http.post(gateway.base_url + THINGS, content=b"{", headers=headers)
+    response = gateway.http.post(gateway.base_url + THINGS, content=b"{", headers=headers)
 
-    assert (401, "missing_api_key") == (answer.status_code, answer.json()["error"]["code"])
-    assert "Bearer" == answer.headers["www-authenticate"]
-    assert RUN_ID.fullmatch(answer.json()["run_id"])
+    assert (401, "missing_api_key") == (response.status_code, response.json()["error"]["code"])
+    assert "Bearer" == response.headers["www-authenticate"]
+    assert RUN_ID.fullmatch(response.json()["run_id"])
 
 
 @requirement("common-57", "common-58")
 @pytest.mark.parametrize("key", ["nonsense", "cgw_" + "a" * 49, "cgw_ä"])
-def test_with_a_wrong_key_nothing_else_is_looked_at(gateway: Gateway, key: str) -> None:
+def test_a_wrong_key_is_rejected_before_all_other_checks(gateway: Gateway, key: str) -> None:
     reply = post(gateway, b"{", {"Authorization": f"Bearer {key}".encode("latin-1")})
 
     assert (401, "invalid_api_key") == (reply.status, reply.code)
@@ -49,7 +49,7 @@ def test_with_a_wrong_key_nothing_else_is_looked_at(gateway: Gateway, key: str) 
 
 
 @requirement("common-43", "common-61")
-def test_a_read_key_on_a_write_route_is_forbidden_whatever_its_body(gateway: Gateway) -> None:
+def test_a_read_key_on_a_write_route_is_rejected_before_the_body(gateway: Gateway) -> None:
     reader = gateway.with_key("read")
     replies = [post(reader, b"{"), post(reader, b"{}", {"Content-Type": "text/plain"}), post(reader, b"x" * 2_000_000)]
 
@@ -108,25 +108,25 @@ def test_a_body_without_a_content_type_is_rejected(gateway: Gateway) -> None:
     request = gateway.http.build_request(
         "POST", gateway.base_url + THINGS, content=b"{}", headers={"Authorization": f"Bearer {gateway.key}"}
     )
-    answer = gateway.http.send(request)
+    response = gateway.http.send(request)
 
-    assert 415 == answer.status_code
+    assert 415 == response.status_code
 
 
-def test_no_body_at_all_is_no_json(gateway: Gateway) -> None:
+def test_a_missing_body_is_rejected_as_invalid_json(gateway: Gateway) -> None:
     reply = gateway.request("POST", THINGS)
 
     assert (400, "invalid_json") == (reply.status, reply.code)
 
 
 @requirement("common-35")
-def test_a_body_of_unknown_length_is_limited_too(gateway: Gateway) -> None:
+def test_a_body_of_unknown_length_is_limited(gateway: Gateway) -> None:
     reply = post(gateway, (b" " * 65536 for _ in range(20)))  # type: ignore[arg-type]
 
     assert (413, "payload_too_large") == (reply.status, reply.code)
 
 
-def test_a_body_in_chunks_is_read_completely(gateway: Gateway) -> None:
+def test_a_chunked_body_is_read_completely(gateway: Gateway) -> None:
     connection_id = gateway.connections["shelf"]
     pieces = (piece.encode() for piece in ("{", f'"connection_id": "{connection_id}", ', '"name": "cup"', "}"))
 
@@ -148,7 +148,7 @@ def test_malformed_queries_are_rejected_with_the_error_shape(gateway: Gateway, q
 @pytest.mark.parametrize(
     "page_id", ["..", "%2e%2e", "..%2fusers", "a%00b", "%ff", "x" * 300, "%f0%9f%8e%89", "a b", "a?b", "0b1c2d3e"]
 )
-def test_tricks_in_paths_reach_nobody(gateway: Gateway, page_id: str) -> None:
+def test_malicious_path_segments_do_not_reach_the_vendor(gateway: Gateway, page_id: str) -> None:
     reply = gateway.request(
         "PATCH",
         f"/v1/connectors/notes/pages/{page_id}",
@@ -160,11 +160,11 @@ def test_tricks_in_paths_reach_nobody(gateway: Gateway, page_id: str) -> None:
     assert [] == gateway.journal("notes")
 
 
-# Answers
+# Responses
 
 
 @requirement("common-11", "common-12", "common-14", "common-15")
-def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
+def test_a_response_contains_only_the_envelope(gateway: Gateway) -> None:
     one, many = put(gateway), gateway.get("/shelf/things")
 
     assert ["run_id", "connector", "status", "data"] == list(one.body)
@@ -173,7 +173,7 @@ def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
 
 
 @requirement("common-44")
-def test_a_rejection_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
+def test_an_error_response_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(REJECTED)
     reply = put(gateway)
 
@@ -183,7 +183,7 @@ def test_a_rejection_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) 
 
 
 @requirement("common-41", "common-42")
-def test_the_run_is_named_in_body_and_header(gateway: Gateway) -> None:
+def test_body_and_header_contain_the_run_id(gateway: Gateway) -> None:
     replies = [put(gateway), put(gateway, name=5), gateway.get("/shelf/things", colours="x")]
 
     assert all(RUN_ID.fullmatch(reply.body["run_id"]) for reply in replies)
@@ -191,7 +191,7 @@ def test_the_run_is_named_in_body_and_header(gateway: Gateway) -> None:
 
 
 @requirement("common-136")
-def test_every_response_reports_its_timings(gateway: Gateway) -> None:
+def test_every_response_has_its_timings(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
     timing = re.fullmatch(
         r"queue;dur=(\d+\.\d), upstream;dur=(\d+\.\d), gateway;dur=(\d+\.\d)", reply.headers["server-timing"]
@@ -202,7 +202,7 @@ def test_every_response_reports_its_timings(gateway: Gateway) -> None:
 
 
 @requirement("common-18", "common-19")
-def test_no_response_may_be_cached(gateway: Gateway) -> None:
+def test_responses_are_not_cacheable(gateway: Gateway) -> None:
     replies = [put(gateway), put(gateway, name=5), gateway.request("GET", "/v1/nothing")]
 
     assert ["no-store"] * 3 == [reply.headers["cache-control"] for reply in replies]
@@ -211,27 +211,27 @@ def test_no_response_may_be_cached(gateway: Gateway) -> None:
 
 @requirement("common-134")
 @pytest.mark.parametrize("path", [THINGS, "/v1/nothing", "/v1/runs"])
-def test_the_callers_own_request_id_is_echoed(gateway: Gateway, path: str) -> None:
+def test_the_request_id_of_the_caller_is_echoed(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path, headers={"X-Request-Id": "mine-42"})
 
     assert "mine-42" == reply.headers["x-request-id"]
 
 
-def test_a_request_id_without_end_is_not_echoed(gateway: Gateway) -> None:
+def test_a_too_long_request_id_is_not_echoed(gateway: Gateway) -> None:
     reply = gateway.request("GET", THINGS, headers={"X-Request-Id": "x" * 201})
 
     assert "x-request-id" not in reply.headers
 
 
 @requirement("common-135")
-def test_a_trace_of_the_callers_is_accepted(gateway: Gateway) -> None:
+def test_the_trace_of_the_caller_is_accepted(gateway: Gateway) -> None:
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     assert "run_id" in gateway.request("GET", THINGS, headers={"traceparent": trace}).body
 
 
 @requirement("common-88")
-def test_a_repeat_says_that_it_is_one(gateway: Gateway) -> None:
+def test_a_replayed_response_is_marked(gateway: Gateway) -> None:
     first, again = put(gateway, idempotency_key="twice"), put(gateway, idempotency_key="twice")
 
     assert "idempotent-replayed" not in first.headers
@@ -239,7 +239,7 @@ def test_a_repeat_says_that_it_is_one(gateway: Gateway) -> None:
 
 
 @requirement("common-46", "common-80")
-def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: FakeUpstream) -> None:
+def test_an_unknown_outcome_has_a_remedy(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(in_doubt("silent"))
     reply = put(gateway, idempotency_key="silent")
 
@@ -258,7 +258,7 @@ def test_an_internal_error_has_the_error_shape_and_reveals_no_detail(gateway: Ga
     assert [] == reply.details
 
 
-# Addresses
+# Paths
 
 
 @requirement("common-2", "common-9", "common-36")
@@ -284,7 +284,7 @@ def test_an_internal_error_has_the_error_shape_and_reveals_no_detail(gateway: Ga
         "/%ff",
     ],
 )
-def test_where_nothing_is_that_is_said_in_the_error_shape(gateway: Gateway, path: str) -> None:
+def test_an_unknown_path_returns_404_in_the_error_shape(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
     assert (404, "route_not_found") == (reply.status, reply.code)
@@ -326,16 +326,16 @@ def test_an_unknown_operation_is_reported_with_its_connector(
 def test_an_unsupported_method_is_rejected_with_the_allowed_methods(
     gateway: Gateway, method: str, path: str, allowed: str
 ) -> None:
-    answer = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
+    response = gateway.http.request(method, gateway.base_url + path, headers={"Authorization": f"Bearer {gateway.key}"})
 
-    assert 405 == answer.status_code
-    assert allowed == answer.headers["allow"]
-    assert method == "HEAD" or answer.json()["error"]["code"] == "method_not_allowed"
-    assert "no-store" == answer.headers["cache-control"]
+    assert 405 == response.status_code
+    assert allowed == response.headers["allow"]
+    assert method == "HEAD" or response.json()["error"]["code"] == "method_not_allowed"
+    assert "no-store" == response.headers["cache-control"]
 
 
 @requirement("common-222")
-def test_head_answers_as_get_does_without_a_body(gateway: Gateway) -> None:
+def test_head_returns_the_headers_of_get_without_a_body(gateway: Gateway) -> None:
     query = f"?connection_id={gateway.connections['notes']}"
     read, head = (
         gateway.http.request(
@@ -350,11 +350,11 @@ def test_head_answers_as_get_does_without_a_body(gateway: Gateway) -> None:
     assert read.headers["content-length"] == head.headers["content-length"]
 
 
-# The key's minute
+# Rate limit of a key
 
 
 @requirement("common-46", "common-70", "common-71", "common-73")
-def test_the_121st_call_of_a_minute_is_one_too_many(gateway: Gateway) -> None:
+def test_the_121st_call_of_a_minute_is_rejected(gateway: Gateway) -> None:
     caller = gateway.with_key()
     left = [int(caller.get("/shelf/things").headers["x-service-ratelimit-remaining"]) for _ in range(120)]
     reply = caller.get("/shelf/things")
@@ -367,7 +367,7 @@ def test_the_121st_call_of_a_minute_is_one_too_many(gateway: Gateway) -> None:
 
 
 @requirement("common-71", "common-75")
-def test_the_time_to_wait_is_until_the_oldest_call_leaves_the_minute(gateway: Gateway) -> None:
+def test_retry_after_ends_when_the_oldest_call_leaves_the_window(gateway: Gateway) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
 
@@ -375,7 +375,7 @@ def test_the_time_to_wait_is_until_the_oldest_call_leaves_the_minute(gateway: Ga
 
 
 @requirement("common-70", "common-73")
-def test_all_calls_count_even_rejected_ones(gateway: Gateway) -> None:
+def test_rejected_calls_count_against_the_limit(gateway: Gateway) -> None:
     caller = gateway.with_key("read", calls_per_minute=10)
     replies = [
         caller.get("/shelf/things"),
@@ -389,7 +389,7 @@ def test_all_calls_count_even_rejected_ones(gateway: Gateway) -> None:
 
 
 @requirement("common-73")
-def test_requests_that_no_route_takes_do_not_count(gateway: Gateway) -> None:
+def test_requests_without_a_route_do_not_count_against_the_limit(gateway: Gateway) -> None:
     caller = gateway.with_key(calls_per_minute=10)
     replies = [
         caller.request("GET", "/v1/nothing"),
@@ -400,7 +400,7 @@ def test_requests_that_no_route_takes_do_not_count(gateway: Gateway) -> None:
 
 
 @requirement("common-73")
-def test_without_a_valid_key_nothing_is_left(gateway: Gateway) -> None:
+def test_responses_without_a_valid_key_have_no_rate_limit_headers(gateway: Gateway) -> None:
     replies = [
         gateway.request("GET", path, headers={"Authorization": "Bearer wrong"})
         for path in (THINGS, "/v1/nothing", "/v1/runs")
@@ -410,21 +410,21 @@ def test_without_a_valid_key_nothing_is_left(gateway: Gateway) -> None:
 
 
 @requirement("common-74")
-def test_the_limit_is_reported_in_the_draft_standard_headers_too(gateway: Gateway) -> None:
+def test_the_limit_is_also_reported_in_the_draft_standard_headers(gateway: Gateway) -> None:
     reply = gateway.with_key(calls_per_minute=10).get("/shelf/things")
 
     assert '"key";q=10;w=60' == reply.headers["ratelimit-policy"]
     assert reply.headers["ratelimit"].startswith('"key";r=9;t=')
 
 
-def test_at_once_no_more_calls_are_let_in_than_are_left(gateway: Gateway) -> None:
+def test_concurrent_calls_do_not_exceed_the_limit(gateway: Gateway) -> None:
     caller = gateway.with_key(calls_per_minute=7)
     replies = gateway.together(*[lambda: caller.get("/shelf/things")] * 20)
 
     assert 7 == sum(reply.status == 200 for reply in replies)
 
 
-# The history
+# History
 
 
 @requirement("common-112", "common-114")
@@ -459,7 +459,7 @@ def test_a_rejected_run_stores_names_and_no_values(gateway: Gateway) -> None:
     assert "Sesame" not in str(run)
 
 
-def test_a_run_that_ended_well_has_no_details(gateway: Gateway) -> None:
+def test_a_successful_run_has_no_details(gateway: Gateway) -> None:
     reply = gateway.get("/shelf/things")
 
     assert gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").body["data"]["details"] is None
@@ -473,7 +473,7 @@ def test_many_details_and_long_names_are_truncated_in_the_run(gateway: Gateway) 
     assert 200 >= max(len(detail["parameter"]) for detail in run["details"])
 
 
-def test_a_call_that_was_one_too_many_has_its_run(gateway: Gateway) -> None:
+def test_a_rate_limited_call_has_a_run(gateway: Gateway) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
     reply = caller.get("/shelf/things")
@@ -482,7 +482,7 @@ def test_a_call_that_was_one_too_many_has_its_run(gateway: Gateway) -> None:
 
 
 @requirement("common-120")
-def test_the_history_stores_no_values_no_texts_and_no_tokens(gateway: Gateway) -> None:
+def test_the_history_contains_no_values_texts_or_tokens(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["database_id"]
     reply = gateway.post(
         "/notes/pages", database_id=database_id, properties={"Name": "Sesame opens"}, children=["Sesame closes"]
@@ -493,7 +493,7 @@ def test_the_history_stores_no_values_no_texts_and_no_tokens(gateway: Gateway) -
     assert gateway.sandbox.emulators["notes"].credentials()["token"] not in str(run)
 
 
-# How many at once
+# Concurrency
 
 
 # Versions
@@ -501,7 +501,7 @@ def test_the_history_stores_no_values_no_texts_and_no_tokens(gateway: Gateway) -
 
 @requirement("common-9")
 @pytest.mark.parametrize("header", ["Accept-Version", "X-Api-Version", "Version"])
-def test_no_header_names_a_version(gateway: Gateway, header: str) -> None:
+def test_version_headers_are_ignored(gateway: Gateway, header: str) -> None:
     query = {"connection_id": gateway.connections["shelf"]}
 
     assert 200 == gateway.request("GET", THINGS, params=query, headers={header: "2"}).status
@@ -509,7 +509,7 @@ def test_no_header_names_a_version(gateway: Gateway, header: str) -> None:
 
 @requirement("common-9")
 @pytest.mark.parametrize("name", ["version", "api_version", "v"])
-def test_no_parameter_names_a_version(gateway: Gateway, name: str) -> None:
+def test_version_parameters_are_rejected(gateway: Gateway, name: str) -> None:
     assert [name] == [detail["parameter"] for detail in gateway.get("/shelf/things", **{name: "1"}).details]
 
 

@@ -1,4 +1,4 @@
-"""A disk that is full, seen from outside a process that is let write to no file."""
+"""A full disk, seen from outside a process that cannot write to files."""
 
 import resource
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 
 @contextmanager
 def full_disk(installation: Installation) -> Iterator[None]:
-    """While inside, the process can write to no file."""
+    """Make all writes of the process to files fail inside the context."""
     assert installation.process is not None
     before = resource.prlimit(installation.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(installation.process.pid, resource.RLIMIT_FSIZE, (1, before[1]))
@@ -41,19 +41,19 @@ def create_page(installation: Installation) -> httpx.Response:
     return installation.call("POST", "/notes/pages", database_id=examples["database_id"], properties={})
 
 
-def answers(installation: Installation, count: int) -> list[tuple[int, Any]]:
-    """Status and code of so many calls that write."""
+def create_pages(installation: Installation, count: int) -> list[tuple[int, Any]]:
+    """Return status and code of *count* writing calls."""
     outcomes = [create_page(installation) for _ in range(count)]
-    return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in outcomes]
+    return [(response.status_code, response.json().get("error", {}).get("code")) for response in outcomes]
 
 
 @requirement("common-158")
 def test_a_full_disk_is_503_and_not_ready_until_space_is_free_again(installation: Installation) -> None:
     with full_disk(installation):
-        outcomes = answers(installation, 5)
+        outcomes = create_pages(installation, 5)
         ready = installation.http.get(f"{installation.base_url}/readyz").status_code
         alive = installation.http.get(f"{installation.base_url}/healthz").status_code
-    after = answers(installation, 5)
+    after = create_pages(installation, 5)
 
     assert [(503, "storage_unavailable")] * 5 == outcomes
     assert (503, 200) == (ready, alive)

@@ -18,7 +18,7 @@ def test_the_index_lists_every_guide(gateway: Gateway) -> None:
 
 
 @requirement("common-229")
-def test_every_link_of_every_page_leads_to_a_page_and_a_heading(gateway: Gateway) -> None:
+def test_every_link_resolves_to_a_page_and_a_heading(gateway: Gateway) -> None:
     pages = {guide_path(path): gateway.http.get(gateway.base_url + guide_path(path)) for path in guides()}
     links = {
         (href.partition("#")[0] or address, href.partition("#")[2])
@@ -33,15 +33,15 @@ def test_every_link_of_every_page_leads_to_a_page_and_a_heading(gateway: Gateway
     assert [] == [link for link in links if link[1] and f'id="{link[1]}"' not in pages[link[0]].text]
 
 
-def test_markup_of_a_page_is_text() -> None:
+def test_html_in_a_guide_is_escaped() -> None:
     assert "&lt;script&gt;" in render("# A\n\n<script>alert(1)</script>", "guide/a.md")
 
 
-def test_a_link_to_a_page_that_is_not_served_is_text() -> None:
+def test_a_link_to_an_unserved_page_is_rendered_as_text() -> None:
     assert "<p>See it and that.</p>" in render("# A\n\nSee [it](../decisions/1.md) and that.", "guide/a.md")
 
 
-def test_cells_of_a_table_are_named_after_their_columns() -> None:
+def test_table_cells_are_labelled_with_their_columns() -> None:
     rendered = render("# A\n\n| Name | `x` |\n|---|---|\n| a | b |\n| c | d |", "guide/a.md")
 
     assert 2 == rendered.count('<td data-label="Name">') == rendered.count('<td data-label="x">')

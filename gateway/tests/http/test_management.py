@@ -4,21 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Executable
 
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.gateway_server import OPERATOR, Gateway, Reply
 from harness.requirement import requirement
 
-NOWHERE = "ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
+UNKNOWN_WORKSPACE = "ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
 CREDENTIALS = {"token": "ntn_top_secret_token"}
-UNASKED = {"credentials": CREDENTIALS, "verify": False}
-"""Credentials that the application would refuse."""
+UNVERIFIED = {"credentials": CREDENTIALS, "verify": False}
+"""Credentials that the vendor would reject."""
 
 
 def create(gateway: Gateway, path: str, **body: Any) -> dict[str, Any]:
-    """What an operator makes."""
+    """Create an object as an operator, and return it."""
     data: dict[str, Any] = gateway.operator("POST", path, json=body).data
     return data
 
@@ -29,8 +28,8 @@ def workspace(gateway: Gateway) -> str:
 
 
 def connect(gateway: Gateway, workspace: str) -> str:
-    """A new connection of *workspace*."""
-    body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
+    """Create a connection in *workspace*."""
+    body = {"workspace_id": workspace, "connector": "notes"} | UNVERIFIED
     return str(create(gateway, "/v1/connections", **body)["connection_id"])
 
 
@@ -39,16 +38,12 @@ def connection(gateway: Gateway, workspace: str) -> str:
     return connect(gateway, workspace)
 
 
-def keyed(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]:
-    """Requests with a new key of *workspace*."""
+def request_with_new_key(gateway: Gateway, workspace: str, **more: Any) -> Callable[..., Reply]:
+    """Return a client with a new key of *workspace*."""
     key = create(gateway, "/v1/keys", **({"workspace_id": workspace, "scope": "read_write"} | more))["key"]
     return lambda method, path, **sent: gateway.request(
         method, path, headers={"Authorization": f"Bearer {key}"}, **sent
     )
-
-
-async def _written(gateway: Gateway, statement: Executable) -> None:
-    await gateway.app.database.put(statement, {})
 
 
 def parameters_in_error(reply: Reply) -> list[str]:
@@ -73,11 +68,11 @@ def test_a_workspace_is_created_listed_and_changed(gateway: Gateway) -> None:
 
 
 @requirement("common-109")
-def test_a_workspace_is_free_unless_said_otherwise(gateway: Gateway) -> None:
+def test_the_default_plan_of_a_workspace_is_free(gateway: Gateway) -> None:
     assert "free" == create(gateway, "/v1/workspaces", name="Acme")["plan"]
 
 
-def test_changing_nothing_of_a_workspace_changes_nothing(gateway: Gateway, workspace: str) -> None:
+def test_an_empty_change_leaves_a_workspace_unchanged(gateway: Gateway, workspace: str) -> None:
     assert "Acme" == gateway.operator("PATCH", f"/v1/workspaces/{workspace}", json={}).data["name"]
 
 
@@ -98,12 +93,12 @@ def test_an_invalid_workspace_is_rejected(gateway: Gateway, body: Any, parameter
 @pytest.mark.parametrize(
     ("method", "path", "body", "code"),
     [
-        ("PATCH", f"/v1/workspaces/{NOWHERE}", {"name": "x"}, "workspace_not_found"),
-        ("POST", "/v1/keys", {"workspace_id": NOWHERE, "scope": "read"}, "workspace_not_found"),
+        ("PATCH", f"/v1/workspaces/{UNKNOWN_WORKSPACE}", {"name": "x"}, "workspace_not_found"),
+        ("POST", "/v1/keys", {"workspace_id": UNKNOWN_WORKSPACE, "scope": "read"}, "workspace_not_found"),
         (
             "POST",
             "/v1/connections",
-            {"workspace_id": NOWHERE, "connector": "notes", "credentials": CREDENTIALS},
+            {"workspace_id": UNKNOWN_WORKSPACE, "connector": "notes", "credentials": CREDENTIALS},
             "workspace_not_found",
         ),
         ("DELETE", "/v1/keys/key_nothing", None, "key_not_found"),
@@ -112,7 +107,12 @@ def test_an_invalid_workspace_is_rejected(gateway: Gateway, body: Any, parameter
         ("DELETE", "/v1/connections/conn_nothing", None, "connection_not_found"),
         ("POST", "/v1/connections/conn_nothing/reconnect", {}, "connection_not_found"),
         ("POST", "/v1/connections/conn_nothing/test", None, "connection_not_found"),
-        ("POST", "/v1/webhooks", {"workspace_id": NOWHERE, "url": "https://example.com"}, "workspace_not_found"),
+        (
+            "POST",
+            "/v1/webhooks",
+            {"workspace_id": UNKNOWN_WORKSPACE, "url": "https://example.com"},
+            "workspace_not_found",
+        ),
         ("GET", "/v1/webhooks/wh_nothing", None, "webhook_not_found"),
         ("PATCH", "/v1/webhooks/wh_nothing", {"name": "x"}, "webhook_not_found"),
         ("POST", "/v1/webhooks/wh_nothing/rotate", {}, "webhook_not_found"),
@@ -128,7 +128,7 @@ def test_unknown_ids_are_not_found(gateway: Gateway, method: str, path: str, bod
     assert [f"{code.partition('_')[0]}_id"] == [detail["parameter"] for detail in reply.details]
 
 
-# Who may
+# Permissions
 
 
 OPERATORS_ONLY = [
@@ -148,7 +148,7 @@ OPERATORS_ONLY = [
 
 @requirement("common-126")
 @pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY)
-def test_a_key_may_not_manage(gateway: Gateway, method: str, path: str) -> None:
+def test_keys_cannot_manage(gateway: Gateway, method: str, path: str) -> None:
     reply = gateway.request(method, path, content=b"{")
 
     assert (403, "operator_token_required") == (reply.status, reply.code)
@@ -158,7 +158,7 @@ def test_a_key_may_not_manage(gateway: Gateway, method: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("header", "code"), [("", "missing_api_key"), ("Bearer op_0123456789abcdef", "invalid_api_key")]
 )
-def test_without_a_valid_token_nothing_is_said(
+def test_requests_without_a_valid_token_get_no_information(
     gateway: Gateway, method: str, path: str, header: str, code: str
 ) -> None:
     reply = gateway.request(method, path, headers={"Authorization": header}, content=b"{")
@@ -168,8 +168,8 @@ def test_without_a_valid_token_nothing_is_said(
 
 
 @requirement("common-59", "common-116")
-def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connection: str) -> None:
-    foreign = keyed(gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"])
+def test_a_key_of_another_workspace_sees_no_objects(gateway: Gateway, connection: str) -> None:
+    foreign = request_with_new_key(gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"])
     own_run = gateway.get("/shelf/things").body["run_id"]
 
     assert [] == foreign("GET", "/v1/connections").data
@@ -182,7 +182,7 @@ def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connectio
 
 @requirement("common-114", "common-126")
 def test_a_key_sees_its_own_workspaces_connections_and_runs(gateway: Gateway, workspace: str, connection: str) -> None:
-    own = keyed(gateway, workspace)
+    own = request_with_new_key(gateway, workspace)
     run = own("GET", "/v1/connectors/shelf/things").body["run_id"]
 
     assert [connection] == [item["connection_id"] for item in own("GET", "/v1/connections").data]
@@ -195,13 +195,13 @@ def test_a_key_sees_its_own_workspaces_connections_and_runs(gateway: Gateway, wo
 
 
 MANAGING = OPERATORS_ONLY[-5:]
-"""What keys may do that have the right to."""
+"""Permissions of keys that manage connections"""
 
 
 @requirement("connections-27")
-def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: Gateway, workspace: str) -> None:
-    own = keyed(gateway, workspace, manages_connections=True)
-    body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
+def test_a_managing_key_creates_changes_and_removes_connections(gateway: Gateway, workspace: str) -> None:
+    own = request_with_new_key(gateway, workspace, manages_connections=True)
+    body = {"workspace_id": workspace, "connector": "notes"} | UNVERIFIED
     path = f"/v1/connections/{own('POST', '/v1/connections', json=body).data['connection_id']}"
     changed = own("PATCH", path, json={"name": "Ours"}).data
     link = own("POST", f"{path}/reconnect", json={}).data
@@ -213,12 +213,14 @@ def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: 
 
 
 @requirement("connections-27")
-def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
+def test_a_managing_key_cannot_reach_connections_of_another_workspace(
     gateway: Gateway, workspace: str, connection: str
 ) -> None:
-    foreign = keyed(gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"], manages_connections=True)
+    foreign = request_with_new_key(
+        gateway, create(gateway, "/v1/workspaces", name="Other")["workspace_id"], manages_connections=True
+    )
     path = f"/v1/connections/{connection}"
-    body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
+    body = {"workspace_id": workspace, "connector": "notes"} | UNVERIFIED
     replies = [
         foreign("PATCH", path, json={"name": "Mine"}).code,
         foreign("POST", f"{path}/reconnect", json={}).code,
@@ -233,10 +235,8 @@ def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
 
 @requirement("common-126", "connections-27")
 @pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY[:-5])
-def test_a_key_that_manages_connections_manages_nothing_else(
-    gateway: Gateway, workspace: str, method: str, path: str
-) -> None:
-    reply = keyed(gateway, workspace, manages_connections=True)(method, path, content=b"{")
+def test_a_managing_key_manages_only_connections(gateway: Gateway, workspace: str, method: str, path: str) -> None:
+    reply = request_with_new_key(gateway, workspace, manages_connections=True)(method, path, content=b"{")
 
     assert (403, "operator_token_required") == (reply.status, reply.code)
 
@@ -244,14 +244,16 @@ def test_a_key_that_manages_connections_manages_nothing_else(
 @requirement("connections-27")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
 @pytest.mark.parametrize(("method", "path"), MANAGING)
-def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, method: str, path: str, scope: str) -> None:
-    reply = keyed(gateway, workspace, scope=scope)(method, path, content=b"{")
+def test_other_keys_cannot_manage_connections(
+    gateway: Gateway, workspace: str, method: str, path: str, scope: str
+) -> None:
+    reply = request_with_new_key(gateway, workspace, scope=scope)(method, path, content=b"{")
 
     assert (403, "operator_token_required") == (reply.status, reply.code)
 
 
 @requirement("connections-27")
-def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, workspace: str, connection: str) -> None:
+def test_a_key_limited_to_connections_cannot_manage_them(gateway: Gateway, workspace: str, connection: str) -> None:
     body = {"workspace_id": workspace, "scope": "read", "connection_ids": [connection], "manages_connections": True}
 
     assert ["connection_ids"] == parameters_in_error(gateway.operator("POST", "/v1/keys", json=body))
@@ -282,7 +284,7 @@ def test_a_key_is_returned_once(gateway: Gateway, workspace: str) -> None:
         ({"status": "eror"}, "status", "error"),
     ],
 )
-def test_runs_are_not_looked_for_by_names_that_there_are_not(
+def test_unknown_filter_values_of_runs_are_rejected_with_suggestions(
     gateway: Gateway, query: dict[str, str], parameter: str, meant: str | None
 ) -> None:
     reply = gateway.operator("GET", "/v1/runs", params=query)
@@ -294,15 +296,15 @@ def test_runs_are_not_looked_for_by_names_that_there_are_not(
 
 
 @requirement("common-68")
-def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
-    own = keyed(gateway, workspace, calls_per_minute=2)
+def test_a_key_can_have_its_own_rate_limit(gateway: Gateway, workspace: str) -> None:
+    own = request_with_new_key(gateway, workspace, calls_per_minute=2)
 
     assert "1" == own("GET", "/v1/connections").headers["x-service-ratelimit-remaining"]
 
 
 @requirement("common-191")
-def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, connection: str) -> None:
-    own = keyed(gateway, workspace, operations=["notes_read_*"])
+def test_a_key_can_be_limited_to_operations(gateway: Gateway, workspace: str, connection: str) -> None:
+    own = request_with_new_key(gateway, workspace, operations=["notes_read_*"])
     denied = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
     allowed = own("GET", f"/v1/connectors/notes/events?connection_id={connection}")
 
@@ -343,7 +345,7 @@ def test_an_invalid_key_is_rejected(
 
 @requirement("common-124")
 def test_a_connection_is_created_and_its_secrets_are_never_returned(gateway: Gateway, workspace: str) -> None:
-    body = {"workspace_id": workspace, "connector": "notes", "name": "Ours"} | UNASKED
+    body = {"workspace_id": workspace, "connector": "notes", "name": "Ours"} | UNVERIFIED
     created = gateway.operator("POST", "/v1/connections", json=body)
     read = gateway.operator("GET", f"/v1/connections/{created.data['connection_id']}")
     changed = gateway.operator(
@@ -360,7 +362,7 @@ def test_a_connection_is_created_and_its_secrets_are_never_returned(gateway: Gat
 
 
 @requirement("common-125")
-def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: str) -> None:
+def test_secrets_are_encrypted_in_the_database(gateway: Gateway, connection: str) -> None:
     database = gateway.app.settings.database_url.removeprefix("sqlite:///")
     with open(database, "rb") as file, open(database + "-wal", "rb") as log:  # noqa: PTH123  # both as bytes
         stored = file.read() + log.read()
@@ -386,7 +388,7 @@ def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
     assert ("connection_revoked", "active", 200) == (before.code, changed["status"], after.status)
 
 
-def test_new_credentials_make_cached_lookups_outdated(gateway: Gateway) -> None:
+def test_new_credentials_invalidate_cached_lookups(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["database_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials}
@@ -404,8 +406,8 @@ def test_new_credentials_make_cached_lookups_outdated(gateway: Gateway) -> None:
 
 
 @requirement("common-124")
-def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, workspace: str, connection: str) -> None:
-    own = keyed(gateway, workspace)
+def test_a_connection_is_removed_and_its_history_retained(gateway: Gateway, workspace: str, connection: str) -> None:
+    own = request_with_new_key(gateway, workspace)
     run = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
     gateway.operator("DELETE", f"/v1/connections/{connection}")
     call = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
@@ -440,7 +442,7 @@ def test_an_invalid_connection_is_rejected(
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         (
             {"credentials": {"tokn": "a"}},
@@ -459,18 +461,18 @@ def test_an_invalid_connection_is_rejected(
 )
 @requirement("common-182")
 def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
-    gateway: Gateway, workspace: str, more: dict[str, Any], told: dict[str, Any]
+    gateway: Gateway, workspace: str, more: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
     reply = gateway.operator("POST", "/v1/connections", json=body)
 
-    assert told == reply.facts[-1]
+    assert expected == reply.facts[-1]
 
 
 @requirement("connections-26")
-def test_connections_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+def test_connections_are_paginated_newest_first(gateway: Gateway, workspace: str) -> None:
     created = [connect(gateway, workspace) for _ in range(5)]
-    own = keyed(gateway, workspace)
+    own = request_with_new_key(gateway, workspace)
     first = own("GET", "/v1/connections?limit=2")
     second = own("GET", f"/v1/connections?limit=2&cursor={first.body['next_cursor']}")
     third = own("GET", f"/v1/connections?limit=2&cursor={second.body['next_cursor']}")
@@ -481,7 +483,7 @@ def test_connections_are_listed_newest_first_page_by_page(gateway: Gateway, work
 
 
 @requirement("common-217")
-def test_keys_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
+def test_keys_are_paginated_newest_first(gateway: Gateway, workspace: str) -> None:
     created = [create(gateway, "/v1/keys", workspace_id=workspace, scope="read")["key_id"] for _ in range(3)]
     address = f"/v1/keys?workspace_id={workspace}&limit=2"
     first = gateway.operator("GET", address)
@@ -492,7 +494,7 @@ def test_keys_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: 
 
 
 @requirement("common-217")
-def test_workspaces_are_listed_newest_first_page_by_page(gateway: Gateway) -> None:
+def test_workspaces_are_paginated_newest_first(gateway: Gateway) -> None:
     older, newer = [create(gateway, "/v1/workspaces", name="One of many")["workspace_id"] for _ in range(2)]
     first = gateway.operator("GET", "/v1/workspaces?limit=1")
     second = gateway.operator("GET", f"/v1/workspaces?limit=1&cursor={first.body['next_cursor']}")
@@ -500,9 +502,9 @@ def test_workspaces_are_listed_newest_first_page_by_page(gateway: Gateway) -> No
     assert [newer, older] == [page.data[0]["workspace_id"] for page in (first, second)]
 
 
-def test_a_limited_key_goes_through_its_connections_page_by_page(gateway: Gateway, workspace: str) -> None:
+def test_connections_of_a_limited_key_are_paginated(gateway: Gateway, workspace: str) -> None:
     oldest, _, newest = [connect(gateway, workspace) for _ in range(3)]
-    own = keyed(gateway, workspace, connection_ids=[oldest, newest])
+    own = request_with_new_key(gateway, workspace, connection_ids=[oldest, newest])
     first = own("GET", "/v1/connections?limit=1")
     second = own("GET", f"/v1/connections?limit=1&cursor={first.body['next_cursor']}")
 
@@ -514,8 +516,8 @@ def test_a_limited_key_goes_through_its_connections_page_by_page(gateway: Gatewa
 
 
 @requirement("common-115")
-def test_runs_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
-    own = keyed(gateway, workspace)
+def test_runs_are_paginated_newest_first(gateway: Gateway, workspace: str) -> None:
+    own = request_with_new_key(gateway, workspace)
     run_ids = [own("GET", "/v1/connectors/shelf/things").body["run_id"] for _ in range(7)]
     first = own("GET", "/v1/runs?limit=3")
     second = own("GET", f"/v1/runs?limit=3&cursor={first.body['next_cursor']}")
@@ -528,8 +530,10 @@ def test_runs_are_listed_newest_first_page_by_page(gateway: Gateway, workspace: 
 
 @requirement("limits-6")
 @pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
-def test_every_request_with_a_key_counts_as_a_call(gateway: Gateway, workspace: str, route: ManagementRoute) -> None:
-    own = keyed(gateway, workspace, calls_per_minute=2)
+def test_management_requests_with_a_key_count_as_calls(
+    gateway: Gateway, workspace: str, route: ManagementRoute
+) -> None:
+    own = request_with_new_key(gateway, workspace, calls_per_minute=2)
     counted, last, limited = (own(route.method, route.path) for _ in range(3))
     left = [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, last, limited)]
 
@@ -540,7 +544,7 @@ def test_every_request_with_a_key_counts_as_a_call(gateway: Gateway, workspace: 
 
 
 def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> None:
-    own = keyed(gateway, workspace)
+    own = request_with_new_key(gateway, workspace)
     own("GET", "/v1/connectors/shelf/things")
 
     assert None is own("GET", "/v1/runs?limit=1").body["next_cursor"]
@@ -557,7 +561,7 @@ def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> Non
         ("/v1/connections", "workspace_id=ws_other"),
     ],
 )
-def test_a_cursor_holds_for_its_own_filters(gateway: Gateway, connection: str, path: str, more: str) -> None:
+def test_a_cursor_is_valid_only_for_its_filters(gateway: Gateway, connection: str, path: str, more: str) -> None:
     gateway.get("/shelf/things")
     gateway.get("/shelf/things")
     cursor = gateway.operator("GET", f"{path}?limit=1").body["next_cursor"]
@@ -565,19 +569,19 @@ def test_a_cursor_holds_for_its_own_filters(gateway: Gateway, connection: str, p
     assert "invalid_cursor" == gateway.operator("GET", f"{path}?limit=1&cursor={cursor}&{more}").code
 
 
-def test_a_cursor_holds_for_its_own_workspace(gateway: Gateway, workspace: str) -> None:
+def test_a_cursor_is_valid_only_for_its_workspace(gateway: Gateway, workspace: str) -> None:
     gateway.get("/shelf/things")
     gateway.get("/shelf/things")
     cursor = gateway.request("GET", "/v1/runs?limit=1").body["next_cursor"]
 
-    assert "invalid_cursor" == keyed(gateway, workspace)("GET", f"/v1/runs?limit=1&cursor={cursor}").code
+    assert "invalid_cursor" == request_with_new_key(gateway, workspace)("GET", f"/v1/runs?limit=1&cursor={cursor}").code
 
 
 @requirement("common-115")
 def test_runs_are_filtered(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
     connection = create(gateway, "/v1/connections", **body)["connection_id"]
-    own = keyed(gateway, workspace)
+    own = request_with_new_key(gateway, workspace)
     good = own("GET", f"/v1/connectors/shelf/things?connection_id={connection}").body["run_id"]
     bad = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
 
@@ -610,7 +614,7 @@ def test_a_forged_cursor_is_rejected(gateway: Gateway, cursor: str) -> None:
 
 
 @requirement("common-128")
-def test_management_responses_and_errors_have_their_shapes(gateway: Gateway) -> None:
+def test_management_responses_and_errors_have_the_documented_shapes(gateway: Gateway) -> None:
     page, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
     good = gateway.operator("POST", "/v1/workspaces", json={"name": "Shapely"})
 
@@ -624,9 +628,7 @@ def test_management_responses_and_errors_have_their_shapes(gateway: Gateway) -> 
     ("content", "kind", "status"),
     [(b"{", "application/json", 400), (b"{}", "text/plain", 415), (b" " * 1_100_000, "application/json", 413)],
 )
-def test_bodies_are_read_as_strictly_as_those_of_calls(
-    gateway: Gateway, content: bytes, kind: str, status: int
-) -> None:
+def test_management_bodies_are_parsed_strictly(gateway: Gateway, content: bytes, kind: str, status: int) -> None:
     headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Type": kind}
 
     assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status

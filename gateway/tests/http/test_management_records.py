@@ -1,4 +1,4 @@
-"""What the management routes answer, held against the records that are declared and documented."""
+"""Responses of the management routes match the declared and documented records."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.http.openapi import openapi
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
@@ -15,7 +15,7 @@ CREDENTIALS = {"token": "ntn_top_secret_token"}
 DOCUMENT = openapi([], "http://127.0.0.1")
 
 
-def answers(route: ManagementRoute) -> Mapping[str, Any]:
+def list_documented_responses(route: ManagementRoute) -> Mapping[str, Any]:
     """Return the documented responses of a route by status."""
     described = DOCUMENT["paths"][route.path][route.method.lower()]["responses"]
     return {status: _resolve(response) for status, response in described.items()}
@@ -26,26 +26,26 @@ def _resolve(response: Mapping[str, Any]) -> Mapping[str, Any]:
     return DOCUMENT["components"]["responses"][name] if name else response
 
 
-def data_of(route: ManagementRoute) -> Mapping[str, Any]:
-    """The documented schema of the objects that a route answers."""
-    data = schema_of(route)["properties"]["data"]
-    return component(data.get("items", data))
+def get_data_schema(route: ManagementRoute) -> Mapping[str, Any]:
+    """Return the documented schema of the objects that a route returns."""
+    data = get_response_schema(route)["properties"]["data"]
+    return resolve_component(data.get("items", data))
 
 
-def schema_of(route: ManagementRoute) -> Mapping[str, Any]:
-    """The documented schema of a whole answer."""
-    return component(answers(route)["200"]["content"]["application/json"]["schema"])
+def get_response_schema(route: ManagementRoute) -> Mapping[str, Any]:
+    """Return the documented schema of a complete response."""
+    return resolve_component(list_documented_responses(route)["200"]["content"]["application/json"]["schema"])
 
 
-def component(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a schema refers to."""
+def resolve_component(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the component that a schema references."""
     target: Mapping[str, Any] = DOCUMENT["components"]["schemas"][str(schema["$ref"]).rpartition("/")[2]]
     return target
 
 
 @pytest.fixture
 def records(gateway: Gateway) -> dict[str, Any]:
-    """One object of each kind, as it was answered when it was made."""
+    """One object of each kind, as returned on creation."""
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Acme"}).data
     inside = {"workspace_id": workspace["workspace_id"]}
     key = gateway.operator("POST", "/v1/keys", json=inside | {"scope": "read"}).data
@@ -68,7 +68,7 @@ def records(gateway: Gateway) -> dict[str, Any]:
 def test_an_object_has_the_documented_fields_and_no_others(records: dict[str, Any], name: str) -> None:
     route = next(route for route in MANAGEMENT if route.name == name)
 
-    assert set(data_of(route)["required"]) == set(data_of(route)["properties"]) == set(records[name])
+    assert set(get_data_schema(route)["required"]) == set(get_data_schema(route)["properties"]) == set(records[name])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_listed_object_has_the_documented_fields_and_no_others(
 
     listed = gateway.operator("GET", path).data
 
-    assert set(data_of(route)["properties"]) == set(listed[0])
+    assert set(get_data_schema(route)["properties"]) == set(listed[0])
 
 
 def test_a_request_of_a_run_has_the_documented_fields(gateway: Gateway) -> None:
@@ -99,15 +99,20 @@ def test_a_request_of_a_run_has_the_documented_fields(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
-def test_every_route_documents_what_it_answers_and_every_error(route: ManagementRoute) -> None:
-    codes = {code for status, answer in answers(route).items() if status != "200" for code in examples(answer)}
+def test_every_route_documents_its_response_and_every_error(route: ManagementRoute) -> None:
+    codes = {
+        code
+        for status, response in list_documented_responses(route).items()
+        if status != "200"
+        for code in examples(response)
+    }
 
-    assert {error.code for error in route.refusals} == codes
-    assert "object" == data_of(route)["type"]
+    assert {error.code for error in route.possible_errors} == codes
+    assert "object" == get_data_schema(route)["type"]
 
 
 def examples(answer: Mapping[str, Any]) -> list[str]:
-    """The codes of the errors that an answer may be."""
+    """Return the error codes that a response can have."""
     return list(answer["content"]["application/json"]["examples"])
 
 
@@ -115,18 +120,18 @@ def examples(answer: Mapping[str, Any]) -> list[str]:
 def test_only_routes_with_a_body_can_reject_one(route: ManagementRoute) -> None:
     takes_one = "requestBody" in DOCUMENT["paths"][route.path][route.method.lower()]
 
-    assert [takes_one] * 2 == ["415" in answers(route), "413" in answers(route)]
+    assert [takes_one] * 2 == ["415" in list_documented_responses(route), "413" in list_documented_responses(route)]
 
 
-def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
-    paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
+def test_only_paginated_lists_document_a_cursor() -> None:
+    paged = {route.name for route in MANAGEMENT if "next_cursor" in get_response_schema(route)["required"]}
 
     assert {route.name for route in MANAGEMENT if route.pages} == paged
     assert ("list_keys" in paged, "show_run" in paged) == (True, False)
 
 
 @requirement("common-17")
-def test_times_sort_as_texts(records: dict[str, Any]) -> None:
+def test_timestamps_sort_as_text(records: dict[str, Any]) -> None:
     times = [
         records["create_workspace"]["created_at"],
         records["create_key"]["created_at"],

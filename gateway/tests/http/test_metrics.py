@@ -1,4 +1,4 @@
-"""What the metrics tell operators of a gateway at work."""
+"""Metrics of a gateway under load."""
 
 from collections.abc import Iterator
 
@@ -26,8 +26,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
-    """Every sample by its name, followed by the values of its labels."""
+def read_samples(gateway: Gateway) -> dict[tuple[str, ...], float]:
+    """Return every sample by its name, followed by the values of its labels."""
     text = gateway.request("GET", "/metrics").body.decode()
     return {
         (sample.name, *(sample.labels[name] for name in sorted(sample.labels, key=ORDER.index))): sample.value
@@ -40,7 +40,7 @@ def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
 def test_upstream_requests_are_counted_by_status_and_rejections_by_budget(gateway: Gateway) -> None:
     gateway.fault("notes", fault="throttle", seconds=0.01, times=1)
     gateway.get("/notes/databases", limit=1)
-    metrics = figures(gateway)
+    metrics = read_samples(gateway)
 
     assert 1 == metrics["gateway_upstream_requests_total", "notes", "429"]
     assert 1 <= metrics["gateway_upstream_requests_total", "notes", "200"]
@@ -51,7 +51,7 @@ def test_upstream_requests_are_counted_by_status_and_rejections_by_budget(gatewa
 @requirement("common-131")
 def test_commits_connections_and_the_process_have_metrics(gateway: Gateway) -> None:
     gateway.get("/notes/databases", limit=1)
-    metrics = figures(gateway)
+    metrics = read_samples(gateway)
 
     assert metrics["gateway_storage_commit_seconds_count",] >= 1
     assert metrics["gateway_storage_writes_total",] >= metrics["gateway_storage_commit_seconds_count",]
@@ -63,7 +63,7 @@ def test_commits_connections_and_the_process_have_metrics(gateway: Gateway) -> N
 
 
 @requirement("common-131")
-def test_a_delivery_is_counted_by_what_became_of_it(gateway: Gateway) -> None:
+def test_deliveries_are_counted_by_outcome(gateway: Gateway) -> None:
     gateway.request("POST", "/hooks/chat", json={"type": "unsigned"})
 
-    assert 1 == figures(gateway)["gateway_hook_deliveries_total", "chat", "invalid_signature"]
+    assert 1 == read_samples(gateway)["gateway_hook_deliveries_total", "chat", "invalid_signature"]

@@ -1,4 +1,4 @@
-"""More calls at once than the service takes."""
+"""More concurrent calls than the service accepts."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from workspace_sandbox.notes import NotesEmulator
 
 
 @requirement("common-78")
-def test_an_excess_call_is_rejected_at_once_and_appears_in_the_history(tmp_path: Path) -> None:
+def test_an_excess_call_is_rejected_immediately_and_recorded(tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,

@@ -1,4 +1,4 @@
-"""Quotas as each surface shows them."""
+"""Quota errors on each surface."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ QUOTAS: dict[str, Any] = {"GATEWAY_QUOTA_KEYS": "1", "GATEWAY_QUOTA_CONSENTS_PER
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway whose workspace has its only key."""
+    """A gateway whose workspace has reached its limit of one key."""
     folder, connectors_by_name = tmp_path_factory.mktemp("quotas"), {"notes": NOTES}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
@@ -29,7 +29,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @requirement("limits-7")
-def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
+def test_the_console_shows_the_remedy(gateway: Gateway) -> None:
     browser = Browser(gateway)
     with browser.http:
         browser.sign_in()
@@ -43,12 +43,12 @@ def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
 @requirement("limits-9")
 def test_too_many_pending_consents_of_a_link_end_in_an_error_page(gateway: Gateway) -> None:
     link = open_link(gateway)["connect_url"]
-    with user(gateway) as someone:
-        consents = [someone.depart(link) for _ in range(2)]
-        page = someone.press(link)
-        with Consenting() as there:
-            completed = someone.come_back(consents[0], there.allow(consents[0]))
+    with user(gateway) as browser_user:
+        consents = [browser_user.depart(link) for _ in range(2)]
+        page = browser_user.press(link)
+        with Consenting() as browser:
+            completed = browser_user.come_back(consents[0], browser.allow(consents[0]))
 
-    assert (429, "Too many attempts are under way") == (page.status_code, heading(page))
+    assert (429, "Too many attempts are in progress") == (page.status_code, heading(page))
     assert "Complete the one that is open in another tab, or wait 15 minutes" in page.text
     assert (200, "Connected") == (completed.status_code, heading(completed))

@@ -1,4 +1,4 @@
-"""What callers and operators see of a shared store: one minute for two processes, and its absence."""
+"""Effects of a shared store on callers and operators: one rate limit for two processes, and its outage."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,30 +18,30 @@ from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Server]:
+def store(tmp_path: Path) -> Iterator[Server]:
     with valkey_server(tmp_path) as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
-def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No store counts as away because other tests keep the machine busy."""
+def _long_store_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raise the timeout of the store, so that a busy machine causes no outage."""
     monkeypatch.setattr(valkey, "TIMEOUT_SECONDS", 10)
 
 
 @pytest.fixture
-def gateway(own: Server, tmp_path: Path) -> Iterator[Gateway]:
+def gateway(store: Server, tmp_path: Path) -> Iterator[Gateway]:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
-        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=own.url) as gateway,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=store.url) as gateway,
     ):
         yield gateway
 
 
 @requirement("common-194")
-def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, tmp_path: Path) -> None:
+def test_two_processes_share_the_rate_limit_of_a_key(store: Server, new_postgres: str, tmp_path: Path) -> None:
     with run_emulators(notes=NotesEmulator) as sandbox:
-        url, connectors = own.url, {"notes": NOTES}
+        url, connectors = store.url, {"notes": NOTES}
         start = partial(
             run_gateway,
             sandbox,
@@ -60,28 +60,28 @@ def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, t
 
 
 @requirement("common-197")
-def test_readiness_reports_local_counting_until_the_store_is_back(own: Server, gateway: Gateway) -> None:
+def test_readiness_reports_local_counting_until_the_store_is_back(store: Server, gateway: Gateway) -> None:
     before = gateway.get("/notes/databases", limit=1)
-    own.stop()
+    store.stop()
     meanwhile, readiness = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
     figures = gateway.request("GET", "/metrics").body
-    own.start()
+    store.start()
     wait_until(lambda: "unavailable" not in gateway.request("GET", "/readyz").body["shared_store"])
     after = gateway.get("/notes/databases", limit=1)
 
     assert ([200, 200, 200], 200) == ([reply.status for reply in (before, meanwhile, after)], readiness.status)
     assert "local-share" == meanwhile.headers["x-service-counting"]
     assert "x-service-counting" not in before.headers
-    assert readiness.body["shared_store"].startswith(f"{own.url} is unavailable; local share for another")
+    assert readiness.body["shared_store"].startswith(f"{store.url} is unavailable; local share for another")
     assert "gateway_shared_store_local_counts_total 0.0" not in figures.decode()
 
 
 @requirement("common-198")
 def test_after_a_minute_calls_are_rejected_and_the_service_is_not_ready(
-    own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    store: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own.stop()
-    monkeypatch.setattr("connector_gateway.storage.shared.degraded_mode.MAX_DEGRADED_SECONDS", 0.0)
+    store.stop()
+    monkeypatch.setattr("connector_gateway.storage.shared.unavailable_store.MAX_DEGRADED_SECONDS", 0.0)
     reply, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
 
     assert (503, "shared_store_unavailable") == (reply.status, reply.code)

@@ -1,4 +1,4 @@
-"""Traces: a span for each answer and each request upstream, with the caller's trace."""
+"""Traces: a span for each response and each vendor request, within the caller's trace."""
 
 import subprocess
 import sys
@@ -27,21 +27,21 @@ def collector() -> Iterator[Inbox]:
 
 
 def spans(collector: Inbox) -> dict[int, Span]:
-    """The spans of one call, by their kind."""
+    """Return the spans of one call by kind."""
     _, body = collector.take()
     sent = ExportTraceServiceRequest.FromString(body)
     return {span.kind: span for span in sent.resource_spans[0].scope_spans[0].spans}
 
 
 @requirement("common-135")
-def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collector: Inbox, tmp_path: Path) -> None:
+def test_a_call_and_its_vendor_request_join_the_trace_of_the_caller(collector: Inbox, tmp_path: Path) -> None:
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
         run_gateway(
             sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_TRACES_URL=f"{collector.address}/v1/traces"
         ) as gateway,
     ):
-        answer = gateway.request(
+        response = gateway.request(
             "GET",
             "/v1/connectors/notes/databases",
             params={"connection_id": gateway.connections["notes"], "limit": 1},
@@ -53,10 +53,10 @@ def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collecto
     assert [TRACE] * 2 == [span.trace_id.hex() for span in (server, client)]
     assert PARENT == server.parent_span_id.hex()
     assert server.span_id == client.parent_span_id
-    assert answer.body["run_id"] in {attribute.value.string_value for attribute in server.attributes}
+    assert response.body["run_id"] in {attribute.value.string_value for attribute in server.attributes}
 
 
-def test_nothing_that_traces_is_loaded_unless_it_is_set() -> None:
+def test_tracing_modules_are_loaded_only_if_configured() -> None:
     ask = "import sys, connector_gateway.cli, connector_gateway.app; print('opentelemetry.sdk' in sys.modules)"
     process = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
 

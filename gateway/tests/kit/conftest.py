@@ -1,17 +1,17 @@
-"""A third party to send requests to."""
+"""A vendor's server to send requests to."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.tests.kit.third import Third, address_of
+from gateway.tests.kit.vendor_server import VendorServer, server_url
 
 
 @pytest.fixture
-async def third() -> AsyncIterator[Third]:
-    third = Third()
-    server = await asyncio.start_server(third.serve, "127.0.0.1", 0)
-    third.address = address_of(server)
-    yield third
+async def vendor() -> AsyncIterator[VendorServer]:
+    vendor = VendorServer()
+    server = await asyncio.start_server(vendor.serve, "127.0.0.1", 0)
+    vendor.url = server_url(server)
+    yield vendor
     server.close()

@@ -1,10 +1,10 @@
-"""How far another clock is from ours."""
+"""The skew of another clock."""
 
 import pytest
 
 from connector_gateway.kit.clock import clock_skew
 
-AT = 1_784_894_400.0
+NOW = 1_784_894_400.0
 """Fri, 24 Jul 2026 12:00:00 GMT."""
 
 
@@ -20,5 +20,5 @@ AT = 1_784_894_400.0
         (None, 0.0),
     ],
 )
-def test_a_date_yields_the_offset_of_its_clock(date: str | None, seconds: float) -> None:
-    assert seconds == clock_skew(date, AT)
+def test_the_clock_skew_is_computed_from_a_date_header(date: str | None, seconds: float) -> None:
+    assert seconds == clock_skew(date, NOW)

@@ -1,4 +1,4 @@
-"""One timer for all who have the same time."""
+"""One timer for all tasks with the same time limit."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,86 +9,88 @@ from connector_gateway.kit.upstream.deadlines import Deadlines
 from harness.clocks import run_in_virtual_time
 
 
-async def within(deadlines: Deadlines, work: Awaitable[object]) -> float | type[BaseException]:
-    """How long *work* took, or what ended it."""
-    began = asyncio.get_running_loop().time()
+async def run_until_deadline(deadlines: Deadlines, work: Awaitable[object]) -> float | type[BaseException]:
+    """Return the duration of *work*, or the type of the exception that ended it."""
+    started_at = asyncio.get_running_loop().time()
     try:
         with deadlines:
             await work
     except (TimeoutError, ValueError, asyncio.CancelledError) as error:
         return type(error)
-    return asyncio.get_running_loop().time() - began
+    return asyncio.get_running_loop().time() - started_at
 
 
 def test_a_task_in_time_is_not_interrupted() -> None:
-    assert 9.9 == run_in_virtual_time(within(Deadlines(10), asyncio.sleep(9.9)))
+    assert 9.9 == run_in_virtual_time(run_until_deadline(Deadlines(10), asyncio.sleep(9.9)))
 
 
-def test_a_longer_task_ends_at_its_deadline() -> None:
-    async def late() -> tuple[float | type[BaseException], float]:
-        ended = await within(Deadlines(10), asyncio.sleep(100))
-        return ended, asyncio.get_running_loop().time()
+def test_a_longer_task_times_out_at_its_deadline() -> None:
+    async def measure() -> tuple[float | type[BaseException], float]:
+        outcome = await run_until_deadline(Deadlines(10), asyncio.sleep(100))
+        return outcome, asyncio.get_running_loop().time()
 
-    how, at = run_in_virtual_time(late())
+    outcome, at = run_in_virtual_time(measure())
 
-    assert TimeoutError is how
+    assert TimeoutError is outcome
     assert 10 == pytest.approx(at)
 
 
-def test_everybody_has_the_same_time_from_when_they_began() -> None:
-    async def one_after_the_other() -> list[tuple[float | type[BaseException], float]]:
+def test_every_task_has_the_same_time_limit_from_its_start() -> None:
+    async def start_one_after_the_other() -> list[tuple[float | type[BaseException], float]]:
         deadlines = Deadlines(10)
 
-        async def begin(at: float, takes: float) -> tuple[float | type[BaseException], float]:
+        async def start(at: float, takes: float) -> tuple[float | type[BaseException], float]:
             await asyncio.sleep(at)
-            ended = await within(deadlines, asyncio.sleep(takes))
-            return ended, asyncio.get_running_loop().time()
+            outcome = await run_until_deadline(deadlines, asyncio.sleep(takes))
+            return outcome, asyncio.get_running_loop().time()
 
-        return list(await asyncio.gather(begin(0, 5), begin(1, 100), begin(4, 9), begin(7, 100), begin(30, 100)))
+        return list(await asyncio.gather(start(0, 5), start(1, 100), start(4, 9), start(7, 100), start(30, 100)))
 
-    ended = run_in_virtual_time(one_after_the_other())
+    outcomes = run_in_virtual_time(start_one_after_the_other())
 
-    assert [5, TimeoutError, 9, TimeoutError, TimeoutError] == [how for how, _ in ended]
-    assert [5, 11, 13, 17, 40] == [pytest.approx(at) for _, at in ended]
+    assert [5, TimeoutError, 9, TimeoutError, TimeoutError] == [outcome for outcome, _ in outcomes]
+    assert [5, 11, 13, 17, 40] == [pytest.approx(at) for _, at in outcomes]
 
 
-def test_one_task_may_come_again() -> None:
-    async def twice() -> list[float | type[BaseException]]:
+def test_a_task_can_enter_repeatedly() -> None:
+    async def repeat() -> list[float | type[BaseException]]:
         deadlines = Deadlines(10)
-        return [await within(deadlines, asyncio.sleep(takes)) for takes in (100, 8, 100, 8)]
+        return [await run_until_deadline(deadlines, asyncio.sleep(takes)) for takes in (100, 8, 100, 8)]
 
     assert [TimeoutError, 8, TimeoutError, 8] == [
-        how if isinstance(how, type) else pytest.approx(how) for how in run_in_virtual_time(twice())
+        outcome if isinstance(outcome, type) else pytest.approx(outcome) for outcome in run_in_virtual_time(repeat())
     ]
 
 
 def test_a_task_cancelled_by_others_is_cancelled() -> None:
-    async def cancelled(after: float) -> float | type[BaseException]:
-        task = asyncio.create_task(within(Deadlines(10), asyncio.sleep(100)))
+    async def cancel_after(after: float) -> float | type[BaseException]:
+        task = asyncio.create_task(run_until_deadline(Deadlines(10), asyncio.sleep(100)))
         await asyncio.sleep(after)
         task.cancel()
         return await task
 
-    assert asyncio.CancelledError is run_in_virtual_time(cancelled(5))
-    assert asyncio.CancelledError is run_in_virtual_time(cancelled(10)), "at the same instant"
+    assert asyncio.CancelledError is run_in_virtual_time(cancel_after(5))
+    assert asyncio.CancelledError is run_in_virtual_time(cancel_after(10)), "simultaneously"
 
 
 def test_an_error_of_the_work_is_raised_unchanged() -> None:
-    async def fails(after: float) -> None:
+    async def fail_after(after: float) -> None:
         try:
             await asyncio.sleep(after)
         finally:
             raise ValueError
 
-    assert ValueError is run_in_virtual_time(within(Deadlines(10), fails(5)))
-    assert ValueError is run_in_virtual_time(within(Deadlines(10), fails(100))), "even if it was interrupted"
+    assert ValueError is run_in_virtual_time(run_until_deadline(Deadlines(10), fail_after(5)))
+    assert ValueError is run_in_virtual_time(run_until_deadline(Deadlines(10), fail_after(100))), (
+        "even if it was interrupted"
+    )
 
 
-def test_it_can_be_waited_again_after_a_timeout() -> None:
-    async def interrupted() -> bool:
-        await within(Deadlines(1), asyncio.sleep(100))
+def test_a_task_can_wait_again_after_a_timeout() -> None:
+    async def time_out() -> bool:
+        await run_until_deadline(Deadlines(1), asyncio.sleep(100))
         await asyncio.sleep(1)
         task = asyncio.current_task()
         return task is not None and task.cancelling() == 0
 
-    assert run_in_virtual_time(interrupted())
+    assert run_in_virtual_time(time_out())

@@ -1,4 +1,4 @@
-"""What vendors' errors mean, and which responses to a write prove that nothing was done; what the client does."""
+"""The meaning of vendors' errors, the responses to a write that prove that nothing was done, and the client."""
 
 from collections.abc import Mapping
 from json import dumps
@@ -7,19 +7,21 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.pacing.scheduler import ConnectionPacer
+from connector_gateway.core.pacing.request_pacer import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.errors.table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
 from connector_gateway.storage.shared.memory import LocalCounters
-from gateway.tests.kit.third import OK, Door, Third
+from gateway.tests.kit.vendor_server import OK, StaticCredentials, VendorServer
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 
-TABLE = ErrorTable(lambda answer: Reason(answer.text), rejections=(Rejection({400, 429}, "this test", "no"),))
-EXAMPLES: Mapping[str, list[tuple[int, Any]]] = {
+TABLE = ErrorTable(
+    lambda encode_response: Reason(encode_response.text), rejections=(Rejection({400, 429}, "this test", "no"),)
+)
+REJECTIONS: Mapping[str, list[tuple[int, Any]]] = {
     "notes": [
         (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
         (401, {"object": "error", "status": 401, "code": "unauthorized", "message": "API token is invalid."}),
@@ -62,18 +64,18 @@ EXAMPLES: Mapping[str, list[tuple[int, Any]]] = {
         (503, {"error": {"type": "RETRIABLE_ERROR", "message": "It was not processed."}}),
     ],
 }
-"""What each vendor says of requests that it has not carried out."""
+"""Responses with which each vendor rejects a request."""
 
-ENDED: Mapping[str, tuple[int, Any]] = {
+VENDOR_FAILURES: Mapping[str, tuple[int, Any]] = {
     "notes": (500, {"object": "error", "status": 500, "code": "internal_server_error", "message": "Unexpected."}),
     "mail": (500, {"error": {"code": 500, "status": "INTERNAL", "errors": [{"reason": "backendError"}]}}),
     "chat": (200, {"ok": False, "error": "fatal_error"}),
     "crm": (500, {"status": "error", "message": "internal error", "category": "INTERNAL_ERROR"}),
     "tables": (500, {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}}),
 }
-"""How the vendors' own applications fail; boards has no body of its own for it."""
+"""Failures in each vendor's own shape. Boards has none."""
 
-STRANGE = (
+FOREIGN_BODIES = (
     "",
     "<html>Not now</html>",
     '{"error": {"type": "INV',
@@ -82,11 +84,11 @@ STRANGE = (
     '{"fault": {"code": "Rejected"}}',
     "\xff",
 )
-"""Bodies that are no vendor's."""
+"""Bodies of no vendor."""
 
 
-def response(status: int, body: Any, **headers: str) -> UpstreamResponse:
-    """A response with that body."""
+def create_response(status: int, body: Any, **headers: str) -> UpstreamResponse:
+    """Return a response with *body*."""
     return UpstreamResponse(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
 
 
@@ -121,18 +123,18 @@ def test_a_reason_is_one_line_of_text_without_credentials(
 
 @requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
-def test_an_error_documented_as_not_done_releases_the_key(name: str) -> None:
-    doubts = {
-        dumps(body): CONNECTORS[name].error_table.in_doubt_reason(response(status, body))
-        for status, body in EXAMPLES[name]
+def test_a_documented_rejection_releases_the_key(name: str) -> None:
+    reasons = {
+        dumps(body): CONNECTORS[name].error_table.in_doubt_reason(create_response(status, body))
+        for status, body in REJECTIONS[name]
     }
 
-    assert dict.fromkeys(doubts) == doubts
+    assert dict.fromkeys(reasons) == reasons
 
 
 @requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
-def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
+def test_every_rejection_names_its_documentation_page(name: str) -> None:
     sources = [row.source for row in CONNECTORS[name].error_table.rejections]
 
     assert sources
@@ -141,12 +143,14 @@ def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
 
 @requirement("outcomes-3")
 @pytest.mark.parametrize("name", CONNECTORS)
-@pytest.mark.parametrize("body", STRANGE)
-def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, body: str) -> None:
-    # Plain text of one vendor cannot be told from plain text of others.
+@pytest.mark.parametrize("body", FOREIGN_BODIES)
+def test_a_foreign_body_proves_nothing_with_any_status(name: str, body: str) -> None:
+    # Plain text of one vendor cannot be distinguished from plain text of others.
     statuses = [] if (name, body) == ("boards", "\xff") else range(100, 600)
     released = [
-        status for status in statuses if CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) is None
+        status
+        for status in statuses
+        if CONNECTORS[name].error_table.in_doubt_reason(create_response(status, body)) is None
     ]
 
     assert [] == released
@@ -155,50 +159,52 @@ def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, b
 @requirement("outcomes-2")
 @pytest.mark.parametrize("name", CONNECTORS)
 @pytest.mark.parametrize("status", [302, 303, 307, 308, 405, 408, 418, 421, 425, 451, 499, 502, 504, 520, 524])
-def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status: int) -> None:
-    doubts = {CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) for _, body in EXAMPLES[name]}
+def test_an_edge_status_proves_nothing_with_any_body(name: str, status: int) -> None:
+    reasons = {
+        CONNECTORS[name].error_table.in_doubt_reason(create_response(status, body)) for _, body in REJECTIONS[name]
+    }
 
-    assert {"edge"} == doubts
+    assert {"edge"} == reasons
 
 
 @requirement("outcomes-6")
-@pytest.mark.parametrize("name", ENDED)
-def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_not(name: str) -> None:
-    status, body = ENDED[name]
+@pytest.mark.parametrize("name", VENDOR_FAILURES)
+def test_a_failure_of_the_vendor_ends_the_work_and_one_of_an_edge_does_not(name: str) -> None:
+    status, body = VENDOR_FAILURES[name]
     table = CONNECTORS[name].error_table
 
     assert ("failed", "edge") == (
-        table.in_doubt_reason(response(status, body)),
-        table.in_doubt_reason(response(500, "Server Error")),
+        table.in_doubt_reason(create_response(status, body)),
+        table.in_doubt_reason(create_response(500, "Server Error")),
     )
 
 
-def test_a_batch_in_which_something_was_done_proves_nothing() -> None:
+def test_a_partly_successful_batch_proves_nothing() -> None:
     body = {"results": [{"id": "7"}], "errors": [{"status": "error", "category": "VALIDATION_ERROR"}]}
 
-    assert "garbled" == CONNECTORS["crm"].error_table.in_doubt_reason(response(207, body))
+    assert "garbled" == CONNECTORS["crm"].error_table.in_doubt_reason(create_response(207, body))
 
 
-def test_a_throttled_post_needs_no_body_if_it_says_when_to_come_back() -> None:
+def test_a_throttled_post_needs_no_body_with_retry_after() -> None:
     table = CONNECTORS["chat"].error_table
 
     assert (None, "edge") == (
-        table.in_doubt_reason(response(429, "", **{"Retry-After": "3"})),
-        table.in_doubt_reason(response(429, "")),
+        table.in_doubt_reason(create_response(429, "", **{"Retry-After": "3"})),
+        table.in_doubt_reason(create_response(429, "")),
     )
 
 
 # The client
 
 
-class Sending:
-    """A client in front of a server that speaks plain bytes."""
+class WriteClient:
+    """A client of a server that sends plain bytes."""
 
-    def __init__(self, third: Third, transport: Transport) -> None:
+    def __init__(self, vendor: VendorServer, transport: Transport) -> None:
         self.clock = ManualClock()
         pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", LocalCounters(self.clock), self.clock)
-        party = UpstreamService(
-            {"base": third.address},
+        service = UpstreamService(
+            {"base": vendor.url},
             lambda _: {},
             parse_throttle,
             transport,
@@ -206,88 +212,88 @@ class Sending:
             self.clock.now,
             error_table=TABLE,
         )
-        self.upstream = UpstreamClient(party, Door(), pacer, Timeouts(), UpstreamLog())
+        self.upstream = UpstreamClient(service, StaticCredentials(), pacer, Timeouts(), UpstreamLog())
 
     async def write(self) -> UpstreamResponse:
-        """The response to a write."""
+        """Send a write and return its response."""
         return await self.upstream.send("POST", "/things", Charge("all"), writes=True, json={})
 
 
-def answer(status: str, body: str = "", *headers: str) -> bytes:
-    """A response as it comes."""
+def encode_response(status: str, body: str = "", *headers: str) -> bytes:
+    """Return the bytes of a response."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", body]
     return "\r\n".join(lines).encode()
 
 
 @requirement("outcomes-5")
-async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(third: Third) -> None:
-    third.answers = [answer("429 Slow down", "no"), OK.replace(b"ok", b"{}")]
+async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(vendor: VendorServer) -> None:
+    vendor.responses = [encode_response("429 Slow down", "no"), OK.replace(b"ok", b"{}")]
     async with Transport(5.0) as transport:
-        reply = await Sending(third, transport).write()
+        response = await WriteClient(vendor, transport).write()
 
-    assert (200, 2) == (reply.status, len(third.requests))
+    assert (200, 2) == (response.status, len(vendor.requests))
 
 
 @requirement("outcomes-5")
-async def test_an_unlisted_throttle_makes_a_write_outcome_unknown_and_delays_others(third: Third) -> None:
-    third.answers = [answer("429 Slow down", "<html>", "Retry-After: 7"), OK]
+async def test_an_unlisted_throttle_makes_a_write_outcome_unknown_and_delays_others(vendor: VendorServer) -> None:
+    vendor.responses = [encode_response("429 Slow down", "<html>", "Retry-After: 7"), OK]
     async with Transport(5.0) as transport:
-        sending = Sending(third, transport)
-        with pytest.raises(OutcomeUnknown) as unknown:
-            await sending.write()
-        sent = len(third.requests)
-        await sending.upstream.send("GET", "/things", Charge("all"), writes=False)
+        client = WriteClient(vendor, transport)
+        with pytest.raises(OutcomeUnknown) as error:
+            await client.write()
+        sent = len(vendor.requests)
+        await client.upstream.send("GET", "/things", Charge("all"), writes=False)
 
-    assert ("edge", 1) == (unknown.value.doubt, sent)
-    assert NOON + 7 == sending.clock.at
+    assert ("edge", 1) == (error.value.doubt, sent)
+    assert NOON + 7 == client.clock.at
 
 
 @requirement("outcomes-4")
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
-async def test_a_redirect_of_a_write_is_not_followed(third: Third, status: str) -> None:
-    third.answers = [answer(status, "", f"Location: {third.address}/elsewhere"), OK]
+async def test_a_redirect_of_a_write_is_not_followed(vendor: VendorServer, status: str) -> None:
+    vendor.responses = [encode_response(status, "", f"Location: {vendor.url}/elsewhere"), OK]
     async with Transport(5.0) as transport:
-        sending = Sending(third, transport)
+        client = WriteClient(vendor, transport)
         with pytest.raises(OutcomeUnknown):
-            await sending.write()
+            await client.write()
 
-    assert ("edge", 1) == (sending.upstream.doubt, len(third.requests))
+    assert ("edge", 1) == (client.upstream.doubt, len(vendor.requests))
 
 
 @pytest.mark.parametrize("code", [100, 102, 103, 150, 199])
-async def test_an_announcement_is_no_response(third: Third, code: int) -> None:
-    third.answers = [f"HTTP/1.1 {code} Wait\r\n\r\n".encode() + answer("400 Bad", "no")]
+async def test_an_informational_response_is_skipped(vendor: VendorServer, code: int) -> None:
+    vendor.responses = [f"HTTP/1.1 {code} Wait\r\n\r\n".encode() + encode_response("400 Bad", "no")]
     async with Transport(5.0) as transport:
-        sending = Sending(third, transport)
-        reply = await sending.write()
+        client = WriteClient(vendor, transport)
+        response = await client.write()
 
-    assert (400, None) == (reply.status, sending.upstream.doubt)
+    assert (400, None) == (response.status, client.upstream.doubt)
 
 
-async def test_a_change_of_protocol_makes_a_write_outcome_unknown(third: Third) -> None:
-    third.answers = [answer("101 Switching Protocols")]
+async def test_a_change_of_protocol_makes_a_write_outcome_unknown(vendor: VendorServer) -> None:
+    vendor.responses = [encode_response("101 Switching Protocols")]
     async with Transport(0.5) as transport:
-        sending = Sending(third, transport)
+        client = WriteClient(vendor, transport)
         with pytest.raises(OutcomeUnknown):
-            await sending.write()
+            await client.write()
 
-    assert sending.upstream.doubt is not None
+    assert client.upstream.doubt is not None
 
 
-async def test_a_write_that_was_never_sent_has_a_known_outcome(third: Third) -> None:
+async def test_a_write_that_was_never_sent_has_a_known_outcome(vendor: VendorServer) -> None:
     async with Transport(5.0) as transport:
-        sending = Sending(third, transport)
-        sending.upstream.service.base_urls["base"] = "http://127.0.0.1:9"  # type: ignore[index]
+        client = WriteClient(vendor, transport)
+        client.upstream.service.base_urls["base"] = "http://127.0.0.1:9"  # type: ignore[index]
         with pytest.raises(UpstreamUnavailable):
-            await sending.write()
+            await client.write()
 
-    assert (None, None) == (sending.upstream.doubt, sending.upstream.written_at)
+    assert (None, None) == (client.upstream.doubt, client.upstream.written_at)
 
 
-async def test_a_failure_of_an_edge_makes_a_write_outcome_unknown(third: Third) -> None:
-    third.answers = [answer("503 Service Unavailable", "<html>")]
+async def test_a_failure_of_an_edge_makes_a_write_outcome_unknown(vendor: VendorServer) -> None:
+    vendor.responses = [encode_response("503 Service Unavailable", "<html>")]
     async with Transport(5.0) as transport:
-        with pytest.raises(UpstreamError) as failed:
-            await Sending(third, transport).write()
+        with pytest.raises(UpstreamError) as error:
+            await WriteClient(vendor, transport).write()
 
-    assert "edge" == failed.value.doubt
+    assert "edge" == error.value.doubt

@@ -1,4 +1,4 @@
-"""Identifiers: each sorts behind those before it, and nobody can tell the next."""
+"""Identifiers: each sorts after all earlier ones, and the next one is unguessable."""
 
 import re
 import time
@@ -10,53 +10,53 @@ from connector_gateway.kit.identifiers import MAX_PER_MILLISECOND, ulid
 
 
 @pytest.fixture
-def mint(monkeypatch: pytest.MonkeyPatch) -> identifiers.UlidGenerator:
-    minted = identifiers.UlidGenerator()
-    monkeypatch.setattr(identifiers, "_ulid_generator", minted)
-    return minted
+def generator(monkeypatch: pytest.MonkeyPatch) -> identifiers.UlidGenerator:
+    generator = identifiers.UlidGenerator()
+    monkeypatch.setattr(identifiers, "_ulid_generator", generator)
+    return generator
 
 
-def stand_still(monkeypatch: pytest.MonkeyPatch, milliseconds: int) -> None:
+def freeze_clock(monkeypatch: pytest.MonkeyPatch, milliseconds: int) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: milliseconds * 1_000_000)
 
 
-def test_each_identifier_sorts_behind_those_before_it() -> None:
-    identifiers_created = [ulid() for _ in range(10_000)]
+def test_each_identifier_sorts_after_all_earlier_ones() -> None:
+    created = [ulid() for _ in range(10_000)]
 
-    assert identifiers_created == sorted(set(identifiers_created))
+    assert created == sorted(set(created))
 
 
 def test_an_identifier_encodes_its_millisecond_as_specified(
-    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
+    generator: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_still(monkeypatch, 1_469_918_176_385)
-    identifiers_created = ulid()
+    freeze_clock(monkeypatch, 1_469_918_176_385)
+    created = ulid()
 
-    assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", identifiers_created)
-    assert "01ARYZ6S41" == identifiers_created[:10]
-    assert ulid(1_469_918_176_385 << 80)[:10] == identifiers_created[:10]
+    assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", created)
+    assert "01ARYZ6S41" == created[:10]
+    assert ulid(1_469_918_176_385 << 80)[:10] == created[:10]
 
 
-def test_more_identifiers_than_a_millisecond_holds_go_on_in_the_next(
-    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
+def test_excess_identifiers_of_a_millisecond_use_the_next_one(
+    generator: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_still(monkeypatch, 1_469_918_176_385)
-    identifiers_created = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
+    freeze_clock(monkeypatch, 1_469_918_176_385)
+    created = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
 
-    assert identifiers_created == sorted(set(identifiers_created))
+    assert created == sorted(set(created))
 
 
-def test_identifiers_go_on_growing_when_the_clock_is_set_back(
-    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
+def test_identifiers_increase_after_the_clock_was_set_back(
+    generator: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_still(monkeypatch, 2_000)
+    freeze_clock(monkeypatch, 2_000)
     before = ulid()
-    stand_still(monkeypatch, 1_000)
+    freeze_clock(monkeypatch, 1_000)
 
     assert before < ulid()
 
 
-def test_the_random_part_differs_in_each() -> None:
-    identifiers_created = [ulid() for _ in range(1000)]
+def test_identifiers_have_different_random_parts() -> None:
+    created = [ulid() for _ in range(1000)]
 
-    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in identifiers_created})
+    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in created})

@@ -1,4 +1,4 @@
-"""The dialects of OAuth, as addresses, headers and bodies."""
+"""The OAuth variants of vendors, as URLs, headers and bodies."""
 
 from base64 import b64decode
 from urllib.parse import parse_qsl, urlsplit
@@ -25,32 +25,32 @@ CLIENT = OAuthClient("the client", "its:secret")
 PLAIN = OAuthConfig("Plain", Endpoint("consent", "/authorize"), Endpoint("base", "/token"))
 
 
-def answer(status: int, body: object) -> UpstreamResponse:
+def create_response(status: int, body: object) -> UpstreamResponse:
     return UpstreamResponse(status, {}, to_json(body))
 
 
 def authorization_query(oauth: OAuthConfig) -> dict[str, str]:
-    """The query of the address for consent."""
+    """Return the query of the authorisation URL."""
     url = urlsplit(oauth.consent_url(ADDRESSES, "the client", "https://us.test/connect/x/callback", "s t", "verifier"))
     assert ("https", "sign-in.test", "/authorize") == (url.scheme, url.netloc, url.path)
     return dict(parse_qsl(url.query))
 
 
-def test_the_challenge_is_that_of_the_standard() -> None:
-    """The example is that of RFC 7636, appendix B."""
+def test_the_challenge_equals_the_example_of_the_rfc() -> None:
+    """The example is from RFC 7636, appendix B."""
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
     assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == create_challenge(verifier)
 
 
-def test_a_verifier_is_long_and_never_the_same() -> None:
+def test_verifiers_are_long_and_different() -> None:
     one, other = create_verifier(), create_verifier()
 
     assert one != other
     assert 43 <= len(one) <= 128
 
 
-def test_the_plainest_consent_asks_for_a_code() -> None:
+def test_the_minimal_consent_requests_a_code() -> None:
     plain = {
         "client_id": "the client",
         "response_type": "code",
@@ -61,7 +61,7 @@ def test_the_plainest_consent_asks_for_a_code() -> None:
     assert plain == authorization_query(PLAIN)
 
 
-def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> None:
+def test_a_consent_has_the_declared_scopes_challenge_and_parameters() -> None:
     oauth = OAuthConfig(
         "Full",
         PLAIN.authorize,
@@ -77,14 +77,14 @@ def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> 
     assert create_challenge("verifier") == query["code_challenge"]
 
 
-def test_a_client_proves_itself_in_the_body_of_a_form() -> None:
+def test_a_client_authenticates_in_a_form_body() -> None:
     headers, body = PLAIN.create_token_request(CLIENT, {"code": "a b"})
 
     assert "Authorization" not in headers
     assert {"client_id": "the client", "client_secret": "its:secret", "code": "a b"} == dict(parse_qsl(body.decode()))
 
 
-def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
+def test_a_client_authenticates_by_basic_with_a_json_body() -> None:
     oauth = OAuthConfig("Basic", PLAIN.authorize, PLAIN.token, client_auth="basic", body="json")
     headers, body = oauth.create_token_request(CLIENT, {"code": "a b"})
 
@@ -94,25 +94,27 @@ def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
 
 
 @requirement("connections-24")
-def test_clients_and_grants_show_no_secrets() -> None:
+def test_the_repr_of_clients_and_tokens_contains_no_secrets() -> None:
     assert "secret" not in repr(CLIENT)
     assert "hidden" not in repr(IssuedTokens("hidden", "hidden"))
 
 
 @pytest.mark.parametrize("scope", ["read write", "read,write", " read  write "])
-def test_tokens_are_read_as_the_standard_has_them(scope: str) -> None:
+def test_tokens_are_parsed_as_specified(scope: str) -> None:
     issued = {"access_token": "a", "refresh_token": "r", "expires_in": 3600, "scope": scope, "token_type": "Bearer"}
 
-    assert IssuedTokens("a", "r", 3600, frozenset({"read", "write"})) == parse_token_response(answer(200, issued))
+    assert IssuedTokens("a", "r", 3600, frozenset({"read", "write"})) == parse_token_response(
+        create_response(200, issued)
+    )
 
 
-def test_tokens_may_come_alone() -> None:
-    assert IssuedTokens("a") == parse_token_response(answer(200, {"access_token": "a"}))
+def test_an_access_token_alone_is_accepted() -> None:
+    assert IssuedTokens("a") == parse_token_response(create_response(200, {"access_token": "a"}))
 
 
-def test_an_invalid_token_response_is_a_failure_of_the_application() -> None:
+def test_an_invalid_token_response_is_a_vendor_failure() -> None:
     with pytest.raises(UpstreamUnexpected):
-        parse_token_response(answer(200, {"token": "a"}))
+        parse_token_response(create_response(200, {"token": "a"}))
     with pytest.raises(UpstreamError):
         parse_token_response(UpstreamResponse(200, {}, b"<html>"))
 
@@ -128,11 +130,11 @@ def test_an_invalid_token_response_is_a_failure_of_the_application() -> None:
     ],
 )
 def test_the_code_of_an_oauth_error_is_read(status: int, body: object, code: str | None) -> None:
-    assert code == parse_token_error(answer(status, body))
+    assert code == parse_token_error(create_response(status, body))
 
 
 @requirement("connections-16")
-def test_scopes_that_operations_need_are_missed_and_others_are_not() -> None:
+def test_only_scopes_that_operations_need_are_missing() -> None:
     oauth = OAuthConfig(
         "Scoped", PLAIN.authorize, PLAIN.token, scopes={"read": ["list"], "write": ["change"], "email": []}
     )

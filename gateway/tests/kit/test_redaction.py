@@ -1,4 +1,4 @@
-"""How secrets are found in what third parties say."""
+"""Redaction of secrets in vendors' responses."""
 
 import html
 import json
@@ -17,54 +17,54 @@ from harness.requirement import requirement
 SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up
 REDACTION = Redaction(lambda: [SECRET, "short"])
 
-WAYS: dict[str, Callable[[str], str]] = {
-    "as it is": str,
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
     "in capitals": str.upper,
-    "in an address": lambda secret: quote(secret, safe=""),
+    "in a URL": lambda secret: quote(secret, safe=""),
     "in a form": quote_plus,
-    "in an address twice": lambda secret: quote(quote(secret, safe=""), safe=""),
+    "in a URL twice": lambda secret: quote(quote(secret, safe=""), safe=""),
     "in JSON": json.dumps,
     "in JSON with slashes escaped": lambda secret: json.dumps(secret).replace("/", "\\/"),
     "in JSON in JSON": lambda secret: json.dumps(json.dumps(secret)),
     "in HTML": html.escape,
-    "as Python shows it": repr,
-    "as Python shows its bytes": lambda secret: repr(secret.encode()),
+    "in a Python repr": repr,
+    "in a repr of bytes": lambda secret: repr(secret.encode()),
     "in hexadecimal": lambda secret: secret.encode().hex(),
     "in Base64": lambda secret: b64encode(secret.encode()).decode(),
     "as the password of Basic": lambda secret: b64encode(f"user:{secret}".encode()).decode(),
     "as the user of Basic": lambda secret: b64encode(f"{secret}:x".encode()).decode(),
-    "in the other Base64": lambda secret: urlsafe_b64encode(f"me:{secret}".encode()).decode(),
-    "in Base64 in an address": lambda secret: quote(b64encode(f"me:{secret}".encode()).decode(), safe=""),
-    "cut": lambda secret: secret[:20] + "…",
+    "in URL-safe Base64": lambda secret: urlsafe_b64encode(f"me:{secret}".encode()).decode(),
+    "in Base64 in a URL": lambda secret: quote(b64encode(f"me:{secret}".encode()).decode(), safe=""),
+    "truncated": lambda secret: secret[:20] + "…",
 }
 
 
-PARTS = [encode(SECRET)[:24][-10:] for encode in WAYS.values()]
-"""Something of each way, from its middle."""
+ENCODED_PARTS = [encode(SECRET)[:24][-10:] for encode in ENCODINGS.values()]
+"""A part of each encoded secret, from its middle."""
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_secret_is_hidden_however_it_is_written(way: str) -> None:
-    redacted = REDACTION.text("Refused: " + WAYS[way](SECRET))
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_secret_is_hidden_in_every_encoding(encoding: str) -> None:
+    redacted = REDACTION.text("Rejected: " + ENCODINGS[encoding](SECRET))
 
     assert "…" in redacted
-    assert [] == [part for part in PARTS if part in redacted]
+    assert [] == [part for part in ENCODED_PARTS if part in redacted]
 
 
-def test_other_texts_stay_as_they_are() -> None:
-    said = "A short sentence about xoxb-1 and abcdefgh."
+def test_other_texts_are_unchanged() -> None:
+    text = "A short sentence about xoxb-1 and abcdefgh."
 
-    assert said == REDACTION.text(said)
+    assert text == REDACTION.text(text)
 
 
 def test_nothing_is_redacted_without_secrets() -> None:
     assert "Bearer abcdefgh" == Redaction().text("Bearer abcdefgh")
 
 
-def test_a_secret_is_hidden_in_names_and_values_of_any_depth() -> None:
-    value = {"told": [{SECRET: 1}, (SECRET, None, 2.5)], "other": True}
+def test_a_secret_is_hidden_in_names_and_values_at_any_depth() -> None:
+    value = {"listed": [{SECRET: 1}, (SECRET, None, 2.5)], "other": True}
 
-    assert {"told": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(value)
+    assert {"listed": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(value)
 
 
 @requirement("common-160")
@@ -87,11 +87,11 @@ def test_a_traceback_contains_no_secrets() -> None:
     ]
 
 
-def test_a_redaction_does_not_show_what_it_hides() -> None:
+def test_the_repr_of_a_redaction_contains_no_secrets() -> None:
     assert SECRET not in repr(REDACTION)
 
 
-def test_a_request_that_is_printed_shows_no_credentials() -> None:
+def test_the_repr_of_a_request_contains_no_credentials() -> None:
     headers = {"Authorization": f"Bearer {SECRET}"}
     request = Request(
         method="GET",

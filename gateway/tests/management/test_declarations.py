@@ -11,11 +11,11 @@ from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
 from connector_gateway.core.calls.remedies import PHRASES
-from connector_gateway.kit.fields import to_label
-from connector_gateway.kit.shapes import Listing, Params, Result
+from connector_gateway.kit.field_descriptions import to_label
+from connector_gateway.kit.models import Listing, Params, Result
 from connector_gateway.management import RESOURCES
-from connector_gateway.management.declaration import Command, ManagementRoute, Resource
 from connector_gateway.management.request import ManagementRequest
+from connector_gateway.management.route_declaration import Command, ManagementRoute, Resource
 from connector_gateway.management.routes import MANAGEMENT
 
 COMMANDS = [(route, command) for route in MANAGEMENT for command in route.commands]

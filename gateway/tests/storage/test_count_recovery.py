@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.degraded_mode import LOCAL_QUOTA, PROBE_SECONDS, FallbackCounters
+from connector_gateway.storage.shared.count_recovery import LATE_SECONDS
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.shared.recovery import LATE_SECONDS
 from connector_gateway.storage.shared.sliding_window import LogEntry
+from connector_gateway.storage.shared.unavailable_store import LOCAL_QUOTA, PROBE_SECONDS, FallbackCounters
 from connector_gateway.storage.shared.valkey import COUNTING, ValkeyCounters
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -31,7 +31,7 @@ class Process(FallbackCounters):
     def __init__(self, store: ValkeyCounters, clock: ManualClock) -> None:
         super().__init__(store, LocalCounters(clock), clock, lambda: 2)
 
-    async def left(self, charge: ResolvedCharge = NOTES) -> int:
+    async def remaining(self, charge: ResolvedCharge = NOTES) -> int:
         return (await self.peek(charge)).remaining
 
 
@@ -79,44 +79,44 @@ async def report(*processes: Process) -> None:
 @requirement("common-199")
 async def test_after_a_data_loss_half_of_a_budget_counts_as_used_plus_reports(processes: list[Process]) -> None:
     one, other = processes
-    before = await one.left()
+    before = await one.remaining()
     await one.recount.replay()
-    meanwhile = await other.left()
+    meanwhile = await other.remaining()
     await other.recount.replay()
 
-    assert (10, 4, 1) == (before, meanwhile, await one.left())
+    assert (10, 4, 1) == (before, meanwhile, await one.remaining())
 
 
 @requirement("common-199")
 async def test_the_full_budget_is_available_a_window_after_a_loss(processes: list[Process], clock: StoreClock) -> None:
     await report(*processes)
     clock.at += 57.5
-    before = await processes[0].left()
+    before = await processes[0].remaining()
     clock.at += 1
-    meanwhile = await processes[0].left()
+    meanwhile = await processes[0].remaining()
     clock.at += 2
 
     # Reported requests expire as they would have without the loss, and the half a window after it.
-    assert (1, 10, 20) == (before, meanwhile, await processes[0].left())
+    assert (1, 10, 20) == (before, meanwhile, await processes[0].remaining())
 
 
 @requirement("common-199")
 async def test_half_of_a_long_window_counts_as_used_for_a_minute(processes: list[Process], clock: StoreClock) -> None:
     day = ResolvedCharge("upstream:notes:day:account", Budget(20, 86_400))
-    before = await processes[0].left(day)
+    before = await processes[0].remaining(day)
     clock.at += 60
 
-    assert (10, 20) == (before, await processes[0].left(day))
+    assert (10, 20) == (before, await processes[0].remaining(day))
 
 
 @requirement("common-199")
 async def test_a_short_window_counts_as_fully_used(processes: list[Process], clock: StoreClock) -> None:
     tables = ResolvedCharge("upstream:notes:base:account", Budget(5, 2))
-    before = await processes[0].left(tables)
+    before = await processes[0].remaining(tables)
     await report(*processes)
     clock.at += 2
 
-    assert (0, 5) == (before, await processes[0].left(tables))
+    assert (0, 5) == (before, await processes[0].remaining(tables))
 
 
 @requirement("common-199")
@@ -269,7 +269,7 @@ async def test_repeated_reports_count_once(processes: list[Process]) -> None:
         process.recount._recounted = {}
     await report(one, other)
 
-    assert 1 == await one.left()
+    assert 1 == await one.remaining()
 
 
 async def test_data_lost_twice_is_reported(
@@ -279,7 +279,7 @@ async def test_data_lost_twice_is_reported(
     lose_data(valkey_of_tests, clock)
     await report(*processes)
 
-    assert 1 == await processes[0].left()
+    assert 1 == await processes[0].remaining()
 
 
 async def test_a_reservation_from_before_the_loss_is_not_confused_with_another(
@@ -296,7 +296,7 @@ async def test_a_reservation_from_before_the_loss_is_not_confused_with_another(
     clock.at += 61
 
     assert [0, 0] == [await reservation.confirm() for reservation in (waiting, later)]
-    assert 18 == await one.left()
+    assert 18 == await one.remaining()
 
 
 async def test_local_use_is_reported_once_even_after_a_data_loss(
@@ -311,7 +311,7 @@ async def test_local_use_is_reported_once_even_after_a_data_loss(
     await other._probe()
     await one.recount.replay()
 
-    assert 5 == await one.left()
+    assert 5 == await one.remaining()
 
 
 async def test_a_failed_report_is_repeated_later(
@@ -328,7 +328,7 @@ async def test_a_failed_report_is_repeated_later(
             await one.recount.replay()
     await report(*processes)
 
-    assert 19 == await other.left(KEY)
+    assert 19 == await other.remaining(KEY)
 
 
 async def _raise_unavailable(*_: object) -> None:

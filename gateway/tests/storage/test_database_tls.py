@@ -24,15 +24,15 @@ def build_url(database: str, port: int, certified: Path) -> str:
 
 
 @pytest.fixture
-async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -> AsyncIterator[str]:
+async def tls_database_url(new_postgres: str, socket_of_server: Path, tmp_path: Path) -> AsyncIterator[str]:
     certified = certificate(tmp_path)
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
         yield build_url(new_postgres, port, certified)
 
 
 @requirement("deployment-5")
-async def test_reads_writes_and_locks_use_tls(encrypted: str) -> None:
-    async with Database(encrypted) as database:
+async def test_reads_writes_and_locks_use_tls(tls_database_url: str) -> None:
+    async with Database(tls_database_url) as database:
         written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
         read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
 
@@ -40,9 +40,9 @@ async def test_reads_writes_and_locks_use_tls(encrypted: str) -> None:
 
 
 @requirement("deployment-5")
-async def test_the_server_is_unreachable_without_tls(encrypted: str) -> None:
+async def test_the_server_is_unreachable_without_tls(tls_database_url: str) -> None:
     with pytest.raises(StorageUnavailable):
-        async with Database(encrypted.replace("verify-full", "disable"), seconds=2):
+        async with Database(tls_database_url.replace("verify-full", "disable"), seconds=2):
             pass
 
 
@@ -60,10 +60,12 @@ async def test_a_trusted_certificate_of_another_server_is_rejected(
 
 
 @requirement("deployment-5")
-async def test_an_untrusted_certificate_is_rejected(encrypted: str, tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_rejected(tls_database_url: str, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = certificate(tmp_path / "other")
-    url = make_url(encrypted).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)
+    url = (
+        make_url(tls_database_url).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)
+    )
 
     with pytest.raises(StorageUnavailable) as raised:
         async with Database(url, seconds=2):

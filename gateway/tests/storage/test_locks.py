@@ -31,13 +31,13 @@ class LockUsers:
     def record(self, name: str, what: str) -> None:
         self.story.append((name, what, asyncio.get_running_loop().time()))
 
-    async def each(self, **seconds: float) -> None:
+    async def run_all(self, **seconds: float) -> None:
         await asyncio.gather(*(self.hold(name, duration) for name, duration in seconds.items()))
 
 
 def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
     users = LockUsers()
-    run_in_virtual_time(users.each(a=1000, b=1, c=1))
+    run_in_virtual_time(users.run_all(a=1000, b=1, c=1))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == users.story
     assert {} == users.locks._queues
@@ -45,14 +45,14 @@ def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
 
 def test_no_task_is_rejected_in_a_moving_queue() -> None:
     users = LockUsers()
-    run_in_virtual_time(users.each(a=25, b=25, c=25, d=25))
+    run_in_virtual_time(users.run_all(a=25, b=25, c=25, d=25))
 
     assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == users.story
 
 
 def test_the_wait_is_limited_to_the_maximum_time_of_a_run() -> None:
     users = LockUsers()
-    run_in_virtual_time(users.each(a=29, b=29, c=29, d=29, e=29, f=29))
+    run_in_virtual_time(users.run_all(a=29, b=29, c=29, d=29, e=29, f=29))
 
     assert [("e", "in", 116), ("f", "gave up", 120)] == users.story[-2:]
 
@@ -86,7 +86,7 @@ def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
 
 def test_a_lock_released_at_the_deadline_goes_to_the_next_waiter() -> None:
     users = LockUsers()
-    run_in_virtual_time(users.each(a=30, b=1, c=1))
+    run_in_virtual_time(users.run_all(a=30, b=1, c=1))
 
     assert {} == users.locks._queues
     assert 3 == len(users.story)

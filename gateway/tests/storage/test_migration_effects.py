@@ -8,13 +8,13 @@ import pytest
 from alembic import command
 from sqlalchemy import Connection, create_engine, make_url, text
 
-from connector_gateway.storage import schema
+from connector_gateway.storage import migration_runner
 from harness.postgres import temporary_database
 
 UNRELEASED = {"0029"}
 """Migrations that remove what only versions before the first release used."""
 
-VERSIONS = sorted(schema.versions())
+VERSIONS = sorted(migration_runner.versions())
 STEPS = [step for step in VERSIONS[1:] if step not in UNRELEASED]
 """Migrations during which processes of the previous release may use the database."""
 
@@ -62,7 +62,7 @@ def read_shape(connection: Connection) -> Shape:
 def shapes(postgres_server: str) -> Mapping[str, Shape]:
     """Return the shape after each migration."""
     found_shapes: dict[str, Shape] = {}
-    configuration = schema._configuration()
+    configuration = migration_runner._configuration()
     with temporary_database(postgres_server) as address:
         engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
         with engine.connect() as connection:

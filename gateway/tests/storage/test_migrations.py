@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, select, text
 
-from connector_gateway.storage import schema, tables
+from connector_gateway.storage import migration_runner, tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.requirement import requirement
@@ -44,7 +44,7 @@ async def test_a_database_older_than_the_first_release_is_rejected(database: Dat
 @requirement("keys-8")
 async def test_an_upgrade_preserves_owners_and_claims(empty_database_url: str) -> None:
     database = Database(empty_database_url)
-    await asyncio.to_thread(schema._upgrade, database._engine, schema._configuration(), "0028")
+    await asyncio.to_thread(migration_runner._upgrade, database._engine, migration_runner._configuration(), "0028")
     with database._engine.connect().execution_options(writes=True) as connection:
         for statement in WRITTEN_BEFORE.split(";"):
             connection.execute(text(statement))
@@ -63,11 +63,11 @@ async def test_a_migration_without_a_lock_is_retried(
 ) -> None:
     database = Database(empty_postgres)
     await asyncio.to_thread(database.migrate)
-    migrations = shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations")
-    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=schema.newest_version()))
-    monkeypatch.setattr(schema, "MIGRATIONS", migrations)
-    monkeypatch.setattr(schema, "LOCK_MILLISECONDS", 50)
-    monkeypatch.setattr(schema, "MAX_ATTEMPTS", 1_000)
+    migrations = shutil.copytree(migration_runner.MIGRATIONS, tmp_path / "migrations")
+    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=migration_runner.newest_version()))
+    monkeypatch.setattr(migration_runner, "MIGRATIONS", migrations)
+    monkeypatch.setattr(migration_runner, "LOCK_MILLISECONDS", 50)
+    monkeypatch.setattr(migration_runner, "MAX_ATTEMPTS", 1_000)
     engine = create_engine(make_url(empty_postgres).set(drivername="postgresql+psycopg"))
     with engine.connect() as other:
         other.execute(text("SELECT 1 FROM runs"))
@@ -75,7 +75,7 @@ async def test_a_migration_without_a_lock_is_retried(
         done, _ = await asyncio.wait([migrating], timeout=0.5)
     engine.dispose()
     await migrating
-    version = await asyncio.to_thread(schema._version, database._engine)
+    version = await asyncio.to_thread(migration_runner._version, database._engine)
     database._engine.dispose()
 
     assert set() == done

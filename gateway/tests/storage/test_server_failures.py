@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.process_registry import ProcessRegistry
-from connector_gateway.core.writes.claims import Claim, ClaimName, Claims
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.process_heartbeats import ProcessHeartbeats
+from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName, Claims
 from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
@@ -168,7 +168,7 @@ class SkewedClock(SystemClock):
 
 
 async def test_replicas_with_different_clocks_do_not_take_over_each_others_claims(new_postgres: str) -> None:
-    name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.parse("key"))
+    name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", NormalizedKey.parse("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
@@ -188,8 +188,8 @@ WHAT = (WorkspaceId("ws"), "notes", "make")
 DIGESTS = RequestDigests("target", "parameters")
 
 
-def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
+def replica(database: Database, skew: float) -> tuple[ProcessHeartbeats, RunStore, Claims]:
     """Return a process on another machine with its own clock."""
     process_id, clock = ProcessId(f"proc {skew}"), SkewedClock(skew)
     runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
-    return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims
+    return ProcessHeartbeats(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

@@ -33,7 +33,7 @@ def _open_umask() -> Iterator[None]:
     os.umask(before)
 
 
-def modes(folder: Path) -> dict[str, int]:
+def read_modes(folder: Path) -> dict[str, int]:
     """Return the permissions of every file in a folder."""
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
@@ -43,7 +43,7 @@ async def modes_while_open(folder: Path) -> dict[str, int]:
     file = folder / "gateway.db"
     async with FileLock(file), Database(f"sqlite:///{file}") as database:
         await database.put(insert(tables.workspaces), ROW)
-        return modes(folder)
+        return read_modes(folder)
 
 
 @requirement("common-159")
@@ -65,14 +65,14 @@ async def test_stricter_permissions_are_retained(tmp_path: Path) -> None:
     (tmp_path / "gateway.db").touch()
     make_private_folder(folder, "gateway.db")
 
-    assert 0o500 == modes(tmp_path)["data"]
+    assert 0o500 == read_modes(tmp_path)["data"]
 
 
 @requirement("common-159")
 def test_a_folder_is_created_for_its_owner_only(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "made" / "here", "gateway.db")
 
-    assert {"here": 0o700} == modes(tmp_path / "made")
+    assert {"here": 0o700} == read_modes(tmp_path / "made")
 
 
 @requirement("common-159")
@@ -83,7 +83,7 @@ def test_only_folders_with_a_database_are_restricted_to_their_owner(tmp_path: Pa
     make_private_folder(tmp_path / "ours", "gateway.db")
     make_private_folder(tmp_path / "other", "gateway.db")
 
-    assert {"ours": 0o700, "other": 0o777} == modes(tmp_path)
+    assert {"ours": 0o700, "other": 0o777} == read_modes(tmp_path)
 
 
 async def test_checking_an_open_database_preserves_its_locks(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ async def test_a_store_with_a_verified_certificate_is_used(valkey_of_tests: Serv
         async with ValkeyCounters(
             f"{url}?ssl_ca_certs={certified}", MonotonicClock(), seconds=20, connectors=["notes"]
         ) as store:
-            await store.begin("tls", fresh=True)
+            await store.begin("tls", is_new=True)
             left = [(await store.consume(TAKE)).remaining for _ in range(2)]
         async with ValkeyCounters(url, MonotonicClock(), seconds=20) as without_ca:
             with pytest.raises(StoreUnavailable):

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.arguments import suggest
-from workspace_sandbox.kit.data.seed_values import InvalidSeed
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
+from workspace_sandbox.kit.input_validation import suggest
+from workspace_sandbox.kit.state.seed_values import InvalidSeed
+from workspace_sandbox.seed_file import SeedFile, UnreadableSeed
 from workspace_sandbox.snapshots import UnusableFolder
 from workspace_sandbox.version import VERSION
 
@@ -39,7 +39,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         names = [name.strip() for name in value.split(",") if name.strip()]
         for name in names:
             if name not in APPLICATIONS:
-                self.fail(f"There is no {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
+                self.fail(f"Unknown emulator {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
         return tuple(name for name in APPLICATIONS if name in names) or self.fail(
             "Name at least one emulator.", param, ctx
         )
@@ -52,7 +52,7 @@ class Names(click.ParamType[tuple[str, ...]]):
     default=8081,
     show_default=True,
     type=PORTS,
-    help="Control port; the emulators take the next ones. 0 takes any that are free.",
+    help="Control port; the emulators use the following ports. 0 selects free ports.",
 )
 @click.option("--public-host", help="Host name in the printed URLs, if it differs from --host.")
 @click.option("--only", type=Names(), help="Run only these emulators, such as notes,chat.")
@@ -117,13 +117,13 @@ def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, opt
         raise file.with_location(error) from error
 
 
-async def _serve(running: Sandbox, *, until_eof: bool) -> None:
+async def _serve(server: Sandbox, *, until_eof: bool) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopped.set)
     try:
-        await running.start()
+        await server.start()
     except OSError as error:
         raise click.ClickException(
             f"The sandbox cannot listen: {error.strerror or error}. Choose other ports."
@@ -132,10 +132,10 @@ async def _serve(running: Sandbox, *, until_eof: bool) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_FROM)
-    click.echo(json.dumps({"sandbox_url": running.address} | running.describe(), ensure_ascii=False))
-    preparing = asyncio.create_task(_prepare(running))
+    click.echo(json.dumps({"sandbox_url": server.address} | server.describe(), ensure_ascii=False))
+    preparing = asyncio.create_task(_prepare(server))
     if until_eof:
-        running.released = lambda: click.echo(json.dumps({"released": True}))
+        server.released = lambda: click.echo(json.dumps({"released": True}))
         try:
             loop.add_reader(sys.stdin, stopped.set)
         except PermissionError:
@@ -143,10 +143,10 @@ async def _serve(running: Sandbox, *, until_eof: bool) -> None:
             stopped.set()
     await stopped.wait()
     preparing.cancel()
-    await running.stop()
+    await server.stop()
 
 
-async def _prepare(running: Sandbox) -> None:
+async def _prepare(server: Sandbox) -> None:
     # The process that started the sandbox is waiting for its first responses, so the preparation is delayed.
     await asyncio.sleep(PREPARE_AFTER_SECONDS)
-    await running.prepare()
+    await server.prepare()

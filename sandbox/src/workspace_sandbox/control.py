@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from workspace_sandbox.description import openapi
-from workspace_sandbox.kit.arguments import Field, InvalidInput, flag, non_negative_number, read
-from workspace_sandbox.kit.clock import ControllableClock, to_datetime
+from workspace_sandbox.control_openapi import openapi
+from workspace_sandbox.kit.clock import ControllableClock, format_timestamp
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import parse_fault
-from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.input_validation import Field, InvalidInput, flag, non_negative_number, read
+from workspace_sandbox.kit.knob_validation import parse_knobs
 from workspace_sandbox.kit.user_actions import actions_json
 from workspace_sandbox.origin_check import reject_cross_origin
 from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
@@ -40,25 +40,20 @@ class ControlTarget(Protocol):
     @property
     def released(self) -> Callable[[], None]:
         """Return the callback for when throttled clients may send requests again."""
-        ...
 
     def reset(self) -> None:
         """Restore the initial state."""
-        ...
 
     snapshots: Snapshots
 
     def save(self, name: str) -> None:
         """Save the complete state under *name*."""
-        ...
 
     def load(self, name: str) -> None:
         """Restore the state that was saved under *name*."""
-        ...
 
     def forget(self, name: str) -> None:
         """Delete the snapshot *name*."""
-        ...
 
 
 EmulatorHandler = Callable[[Emulator, Mapping[str, Any]], Any]
@@ -78,30 +73,38 @@ class ControlRoute:
     sandbox_handler: SandboxHandler | None = None
     releases_throttled: bool = False
     """Whether throttled clients may send requests again afterwards."""
+    operation_id: str = ""
+    """The operationId in the OpenAPI document, by default the name of the handler."""
+
+    @property
+    def operation(self) -> tuple[str, str, str, Any]:
+        """The method, path, operationId and handler."""
+        handler: Any = self.handler or self.sandbox_handler
+        return self.method, self.path, self.operation_id or handler.__name__, handler
 
 
-def create_control_app(playing: ControlTarget, host: str) -> web.Application:
-    """Create the web application with the control routes of *playing*, which listens on *host*."""
+def create_control_app(sandbox: ControlTarget, host: str) -> web.Application:
+    """Create the web application with the control routes of *sandbox*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
-        return _error_response(404, f"There is nothing at {request.method} {request.path}. {ROUTES_HINT}")
+        return _error_response(404, f"No control route is {request.method} {request.path}. {ROUTES_HINT}")
 
     application = web.Application(
         middlewares=[reject_cross_origin(host, _error_response)], client_max_size=MAX_REQUEST_BYTES
     )
     for route in CONTROLS:
-        application.router.add_route(route.method, route.path, _handler(playing, route))
+        application.router.add_route(route.method, route.path, _handler(sandbox, route))
     # The last route, so that it also matches wrong methods.
     application.router.add_route("*", "/{path:.*}", unknown)
     return application
 
 
-def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _handler(sandbox: ControlTarget, route: ControlRoute) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
-            content = _call_route(playing, route, request, await _body(request))
+            content = _call_route(sandbox, route, request, await _body(request))
             if route.releases_throttled:
-                playing.released()
+                sandbox.released()
             return _respond(200, content)
         except UnknownEmulator as error:
             return _error_response(404, str(error))
@@ -113,12 +116,12 @@ def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Reque
     return handle
 
 
-def _call_route(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
+def _call_route(sandbox: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
     if route.sandbox_handler is not None:
-        return route.sandbox_handler(playing, body)
-    emulator = playing.emulators.get(request.match_info["connector"])
+        return route.sandbox_handler(sandbox, body)
+    emulator = sandbox.emulators.get(request.match_info["connector"])
     if emulator is None:
-        raise UnknownEmulator(f"There is no emulator of that name; there are {', '.join(playing.emulators)}.")
+        raise UnknownEmulator(f"Unknown emulator; running: {', '.join(sandbox.emulators)}.")
     # A request that only reads leaves the initial state intact, so that a later reset is free.
     if request.method != "GET":
         emulator.context.change_count += 1
@@ -158,9 +161,9 @@ def list_faults(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]
     return [fault.to_json() for fault in emulator.context.faults]
 
 
-def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def add_fault(emulator: Emulator, options: Mapping[str, Any]) -> dict[str, Any]:
     """Add a fault for the next matching requests."""
-    emulator.context.faults.append(parse_fault(wanted))
+    emulator.context.faults.append(parse_fault(options))
     return DONE
 
 
@@ -170,9 +173,9 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     return DONE
 
 
-def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def set_knobs(emulator: Emulator, options: Mapping[str, Any]) -> dict[str, Any]:
     """Set knobs of the emulator, and return all of them. Invalid values are rejected."""
-    emulator.context.knobs.update(parse_knobs(wanted, emulator.context.default_knobs, emulator.knob_readers))
+    emulator.context.knobs.update(parse_knobs(options, emulator.context.default_knobs, emulator.knob_readers))
     return dict(emulator.context.knobs)
 
 
@@ -188,7 +191,7 @@ def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     return DONE
 
 
-def tell_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+def get_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return the support of every route in the vendor's published document: done, partly, or absent."""
     return emulator.coverage.to_json()
 
@@ -203,72 +206,66 @@ def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     return actions_json(emulator.user_actions)
 
 
-def describe(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+def describe(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return this document."""
-    routes = ((route.method, route.path, route.handler or route.sandbox_handler) for route in CONTROLS)
-    return openapi(routes, playing.address, playing.emulators)
+    return openapi((route.operation for route in CONTROLS), sandbox.address, sandbox.emulators)
 
 
-def reset(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+def reset(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """Restore the initial state: objects, knobs, request logs, faults, authorisations and the clock."""
-    playing.reset()
-    return {"reset": list(playing.emulators)}
+    sandbox.reset()
+    return {"reset": list(sandbox.emulators)}
 
 
-def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+def get_clock(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return the time that all emulators use, and whether the clock is frozen."""
-    now = playing.clock.now()
+    now = sandbox.clock.now()
     return {
         "now": now,
-        "at": _format_timestamp(now),
-        "frozen": playing.clock.frozen,
-        "steered": playing.clock.is_adjusted,
+        "at": format_timestamp(now),
+        "frozen": sandbox.clock.frozen,
+        "steered": sandbox.clock.is_adjusted,
     }
 
 
-def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def set_clock(sandbox: ControlTarget, options: Mapping[str, Any]) -> dict[str, Any]:
     """Release, freeze, set and advance the clock, in order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
-    options = read(wanted, CLOCK)
-    if options.get("machine"):
-        playing.clock.release()
-    if "frozen" in options:
-        (playing.clock.freeze if options["frozen"] else playing.clock.run)()
-    if "now" in options:
-        playing.clock.set(options["now"])
-    if "advance_seconds" in options:
-        playing.clock.set(min(playing.clock.now() + options["advance_seconds"], LATEST))
-    return tell_clock(playing, {})
+    changes = read(options, CLOCK)
+    if changes.get("machine"):
+        sandbox.clock.release()
+    if "frozen" in changes:
+        (sandbox.clock.freeze if changes["frozen"] else sandbox.clock.run)()
+    if "now" in changes:
+        sandbox.clock.set(changes["now"])
+    if "advance_seconds" in changes:
+        sandbox.clock.set(min(sandbox.clock.now() + changes["advance_seconds"], LATEST))
+    return get_clock(sandbox, {})
 
 
-def list_snapshots(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+def list_snapshots(sandbox: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names of the snapshots."""
-    return {"snapshots": playing.snapshots.names()}
+    return {"snapshots": sandbox.snapshots.names()}
 
 
-def save(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def save(sandbox: ControlTarget, options: Mapping[str, Any]) -> dict[str, Any]:
     """Save the state of all emulators, with their knobs and the clock, under a name."""
-    playing.save(read(wanted, NAMED, required=NAMED)["name"])
-    return list_snapshots(playing, {})
+    sandbox.save(read(options, NAMED, required=NAMED)["name"])
+    return list_snapshots(sandbox, {})
 
 
-def load(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def load(sandbox: ControlTarget, options: Mapping[str, Any]) -> dict[str, Any]:
     """Restore a saved state. Faults, request logs and pending deliveries are cleared."""
-    playing.load(read(wanted, NAMED, required=NAMED)["name"])
+    sandbox.load(read(options, NAMED, required=NAMED)["name"])
     return DONE
 
 
-def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def forget(sandbox: ControlTarget, options: Mapping[str, Any]) -> dict[str, Any]:
     """Delete a snapshot."""
-    playing.forget(read(wanted, NAMED, required=NAMED)["name"])
-    return list_snapshots(playing, {})
+    sandbox.forget(read(options, NAMED, required=NAMED)["name"])
+    return list_snapshots(sandbox, {})
 
 
 NAMED: Mapping[str, Field] = {"name": parse_snapshot_name}
-
-
-def _format_timestamp(seconds: float) -> str:
-    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
 
 LATEST = 253_370_764_800.0
 """The start of the year 9999, near the end of the range of Python's dates."""
@@ -294,7 +291,7 @@ HERE = "/_control/{connector}"
 CONTROLS: Sequence[ControlRoute] = (
     ControlRoute("GET", "/_control/openapi.json", sandbox_handler=describe),
     ControlRoute("POST", "/_control/reset", sandbox_handler=reset, releases_throttled=True),
-    ControlRoute("GET", "/_control/clock", sandbox_handler=tell_clock),
+    ControlRoute("GET", "/_control/clock", sandbox_handler=get_clock, operation_id="tell_clock"),
     ControlRoute("POST", "/_control/clock", sandbox_handler=set_clock, releases_throttled=True),
     ControlRoute("GET", "/_control/snapshots", sandbox_handler=list_snapshots),
     ControlRoute("POST", "/_control/save", sandbox_handler=save),
@@ -305,12 +302,12 @@ CONTROLS: Sequence[ControlRoute] = (
     ControlRoute("GET", f"{HERE}/faults", list_faults),
     ControlRoute("POST", f"{HERE}/faults", add_fault),
     ControlRoute("DELETE", f"{HERE}/faults", clear_faults, releases_throttled=True),
-    ControlRoute("POST", f"{HERE}/knobs", turn_knobs),
+    ControlRoute("POST", f"{HERE}/knobs", set_knobs, operation_id="turn_knobs"),
     ControlRoute("POST", f"{HERE}/revoke", revoke),
     ControlRoute("POST", f"{HERE}/authorise", authorise),
     ControlRoute("POST", f"{HERE}/act", act),
     ControlRoute("GET", f"{HERE}/acts", list_acts),
-    ControlRoute("GET", f"{HERE}/coverage", tell_coverage),
+    ControlRoute("GET", f"{HERE}/coverage", get_coverage, operation_id="tell_coverage"),
 )
 """All control routes: those of the sandbox first, then those of one emulator."""
 

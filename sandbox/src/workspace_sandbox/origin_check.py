@@ -20,9 +20,11 @@ def reject_cross_origin(host: str, error_response: ErrorResponse) -> Middleware:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if (origin := request.headers.get("Origin")) is not None:
-            return error_response(403, f"A page ({origin[:100]}) may not control the sandbox; programs send no Origin.")
+            return error_response(
+                403, f"A page ({origin[:100]}) cannot control the sandbox; programs send no Origin header."
+            )
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
-            return error_response(403, "A page may not control the sandbox.")
+            return error_response(403, "Web pages cannot control the sandbox.")
         # With DNS rebinding, the sandbox would share the origin of a malicious page.
         if _is_local(host) and _host_name(request.host) not in {*LOCAL_NAMES, host}:
             return error_response(

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workspace_sandbox import APPLICATIONS, EMULATORS
-from workspace_sandbox.control import set_clock, turn_knobs
-from workspace_sandbox.kit.context import RecordedRequest
+from workspace_sandbox.control import set_clock, set_knobs
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator_context import RecordedRequest
+from workspace_sandbox.kit.event_loop_thread import LoopThread, event_loop_thread
 from workspace_sandbox.kit.faults import Fault, FaultKind, parse_fault
-from workspace_sandbox.kit.threads import LoopThread, event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ OnLoop = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockControl:
     """The clock that all emulators use."""
 
     _sandbox: Sandbox
@@ -126,10 +126,10 @@ class Application:
         requests: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.context.request_log))
         return requests
 
-    def knobs(self, **wanted: Any) -> Mapping[str, Any]:
+    def knobs(self, **values: Any) -> Mapping[str, Any]:
         """Set knobs, and return the values of all knobs."""
-        values: dict[str, Any] = self._steer(lambda: turn_knobs(self._emulator, wanted))
-        return values
+        current: dict[str, Any] = self._steer(lambda: set_knobs(self._emulator, values))
+        return current
 
     def revoke(self) -> None:
         """Revoke all authorisations."""
@@ -156,7 +156,7 @@ class RunningSandbox:
         self._applications = {
             name: Application(name, emulator, on_loop) for name, emulator in sandbox.emulators.items()
         }
-        self.clock = Clock(sandbox, on_loop)
+        self.clock = ClockControl(sandbox, on_loop)
 
     @property
     def url(self) -> str:
@@ -171,7 +171,7 @@ class RunningSandbox:
 
     def __getitem__(self, name: str) -> Application:
         if name not in self._applications:
-            raise KeyError(f"{name} is not running; there are {', '.join(self._applications)}")
+            raise KeyError(f"{name} is not running; running: {', '.join(self._applications)}")
         return self._applications[name]
 
     @property

@@ -13,17 +13,17 @@ from aiohttp import web
 
 from workspace_sandbox.control import create_control_app
 from workspace_sandbox.kit.clock import Clock, ControllableClock, SystemClock
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.data.seed_values import SeedValue
-from workspace_sandbox.kit.data.serialization import (
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.middleware import with_faults_and_log
+from workspace_sandbox.kit.state.pickling import (
     InitialState,
     Unreadable,
     dump_state,
     restore,
     without_garbage_collection,
 )
-from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import with_faults_and_log
+from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.snapshots import CURRENT, Saved, Snapshots, StateFolder, UnusableFolder
 
 EVENTS_URL = "events_url"

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from workspace_sandbox.kit.arguments import InvalidInput
+from workspace_sandbox.kit.input_validation import InvalidInput
 from workspace_sandbox.version import fingerprint
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -165,8 +165,8 @@ class Snapshots:
         others = sum(_size(one) for other, one in self._saved.items() if other != name)
         if others + _size(saved) > MAX_BYTES:
             raise InvalidInput(
-                f"Snapshots in memory take {MAX_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
-                "delete one, or name a folder with --data."
+                f"Snapshots in memory take {MAX_BYTES // MIB} MiB at most; existing: {', '.join(self.names())}. "
+                "Delete one, or name a folder with --data."
             )
         self._saved[name] = saved
 
@@ -187,7 +187,7 @@ class Snapshots:
             del self._saved[name]
 
     def _unknown(self, name: str) -> InvalidInput:
-        return InvalidInput(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
+        return InvalidInput(f"Unknown snapshot {name!r}; existing: {', '.join(self.names()) or 'none'}.")
 
 
 def _size(saved: Saved) -> int:

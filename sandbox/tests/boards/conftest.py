@@ -11,7 +11,7 @@ from workspace_sandbox.boards import BoardsEmulator
 
 
 @pytest.fixture(scope="module")
-def played() -> Iterator[tuple[BoardsEmulator, str]]:
+def emulator_and_control_url() -> Iterator[tuple[BoardsEmulator, str]]:
     with run_emulators(boards=BoardsEmulator) as sandbox:
         emulator = sandbox.emulators["boards"]
         assert isinstance(emulator, BoardsEmulator)
@@ -19,8 +19,8 @@ def played() -> Iterator[tuple[BoardsEmulator, str]]:
 
 
 @pytest.fixture
-def trello(played: tuple[BoardsEmulator, str]) -> Iterator[Trello]:
-    emulator, control = played
+def trello(emulator_and_control_url: tuple[BoardsEmulator, str]) -> Iterator[Trello]:
+    emulator, control = emulator_and_control_url
     with requests.Session() as session:
         session.post(f"{control}/_control/reset", timeout=60)
         yield Trello(emulator, control, session)

@@ -26,9 +26,9 @@ def test_a_comment_is_an_action_with_author_and_application(trello: Trello) -> N
 
 @pytest.mark.parametrize("text", ["", None, "x" * 16_385, 5])
 def test_a_comment_requires_a_text_within_the_length_limits(trello: Trello, text: Any) -> None:
-    answer = trello.ask("POST", f"/1/cards/{trello.examples['card_id']}/actions/comments", json={"text": text})
+    response = trello.request("POST", f"/1/cards/{trello.examples['card_id']}/actions/comments", json={"text": text})
 
-    assert (400, TEXT, "invalid value for text") == status_type_and_text(answer)
+    assert (400, TEXT, "invalid value for text") == status_type_and_text(response)
 
 
 def test_comments_are_paged_newest_first(trello: Trello) -> None:
@@ -50,9 +50,9 @@ def test_comments_are_paged_newest_first(trello: Trello) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("limit", "1001"), ("page", "20"), ("since", "yesterday")])
 def test_an_out_of_range_page_of_actions_is_rejected(trello: Trello, name: str, value: str) -> None:
-    answer = trello.ask("GET", f"/1/cards/{trello.examples['card_id']}/actions", params={name: value})
+    response = trello.request("GET", f"/1/cards/{trello.examples['card_id']}/actions", params={name: value})
 
-    assert (400, TEXT, f"invalid value for {name}") == status_type_and_text(answer)
+    assert (400, TEXT, f"invalid value for {name}") == status_type_and_text(response)
 
 
 def test_dates_of_actions_never_decrease(trello: Trello) -> None:
@@ -77,8 +77,8 @@ def test_the_log_of_a_card_contains_its_changes(trello: Trello) -> None:
 
 
 def test_the_comment_of_another_member_cannot_be_edited(trello: Trello) -> None:
-    created = trello.steer("/boards/act", action="comment", card_id=trello.examples["card_id"], text="Mine")
+    created = trello.control("/boards/act", action="comment", card_id=trello.examples["card_id"], text="Mine")
 
-    answer = trello.ask("PUT", f"/1/actions/{created['comment_id']}", json={"text": "Yours"})
+    response = trello.request("PUT", f"/1/actions/{created['comment_id']}", json={"text": "Yours"})
 
-    assert (401, TEXT, "unauthorized card permission requested") == status_type_and_text(answer)
+    assert (401, TEXT, "unauthorized card permission requested") == status_type_and_text(response)

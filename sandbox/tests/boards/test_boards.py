@@ -65,9 +65,11 @@ def test_cards_of_a_board_are_paged_newest_first(trello: Trello) -> None:
 
 
 def test_too_many_cards_with_actions_are_rejected(trello: Trello) -> None:
-    answer = trello.ask("GET", f"/1/boards/{trello.examples['board_id']}", params={"cards": "open", "actions": "all"})
+    response = trello.request(
+        "GET", f"/1/boards/{trello.examples['board_id']}", params={"cards": "open", "actions": "all"}
+    )
 
-    assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (answer.status_code, answer.json()["error"])
+    assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (response.status_code, response.json()["error"])
 
 
 def test_a_closed_board_can_still_be_read(trello: Trello) -> None:
@@ -116,7 +118,7 @@ def test_labels_are_created_changed_assigned_and_deleted(trello: Trello) -> None
     trello.put(f"/labels/{label['id']}/color", value=None)
 
     (worn,) = trello.get(f"/cards/{card['id']}")["labels"]
-    trello.ask("DELETE", f"/1/labels/{label['id']}")
+    trello.request("DELETE", f"/1/labels/{label['id']}")
 
     assert ("newer", None) == (worn["name"], worn["color"])
     assert [] == trello.get(f"/cards/{card['id']}")["labels"]
@@ -138,7 +140,9 @@ def test_a_board_is_renamed_and_deleted_with_its_contents(trello: Trello) -> Non
     board, card = trello.examples["board_id"], trello.examples["card_id"]
 
     renamed = trello.put(f"/boards/{board}", name="Renamed", desc="new")
-    trello.ask("DELETE", f"/1/boards/{board}")
+    trello.request("DELETE", f"/1/boards/{board}")
 
     assert ("Renamed", "new") == (renamed["name"], renamed["desc"])
-    assert [404, 404] == [trello.ask("GET", path).status_code for path in (f"/1/boards/{board}", f"/1/cards/{card}")]
+    assert [404, 404] == [
+        trello.request("GET", path).status_code for path in (f"/1/boards/{board}", f"/1/cards/{card}")
+    ]

@@ -14,7 +14,7 @@ def test_a_card_is_created_from_json_form_or_query(trello: Trello, form: str) ->
     values = {"idList": target, "name": "Fix door", "desc": "**now**", "due": "2026-12-01T09:00:00.000Z"}
     sent: dict[str, Any] = {form: values}
 
-    card = trello.ask("POST", "/1/cards", **sent).json()
+    card = trello.request("POST", "/1/cards", **sent).json()
 
     assert values == {name: card[name] for name in values}
     assert re.fullmatch(r"https://trello.com/c/\w{8}", card["shortUrl"])
@@ -40,7 +40,7 @@ def test_the_id_of_a_card_begins_with_its_time(trello: Trello) -> None:
     assert first < second
 
 
-def test_labels_retain_the_given_order(trello: Trello) -> None:
+def test_labels_retain_the_requested_order(trello: Trello) -> None:
     label_ids = [label["id"] for label in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=3)][::-1]
 
     by_array, by_text = trello.card(idLabels=label_ids), trello.card(idLabels=",".join(label_ids))
@@ -113,9 +113,9 @@ def test_a_single_field_of_a_card_can_be_set(trello: Trello, field: str, value: 
 
 
 def test_an_invalid_single_field_is_reported_as_value(trello: Trello) -> None:
-    answer = trello.ask("PUT", f"/1/lists/{trello.examples['list_ids'][0]}/closed", json={"value": "maybe"})
+    response = trello.request("PUT", f"/1/lists/{trello.examples['list_ids'][0]}/closed", json={"value": "maybe"})
 
-    assert (400, TEXT, "invalid value for value") == status_type_and_text(answer)
+    assert (400, TEXT, "invalid value for value") == status_type_and_text(response)
 
 
 def test_an_archived_list_still_accepts_cards(trello: Trello) -> None:
@@ -128,10 +128,10 @@ def test_a_card_is_deleted_with_its_actions(trello: Trello) -> None:
     card = trello.card()
     action = trello.post(f"/cards/{card['id']}/actions/comments", text="hi")
 
-    trello.ask("DELETE", f"/1/cards/{card['id']}")
+    trello.request("DELETE", f"/1/cards/{card['id']}")
 
     assert [404, 404] == [
-        trello.ask("GET", path).status_code for path in (f"/1/cards/{card['id']}", f"/1/actions/{action['id']}")
+        trello.request("GET", path).status_code for path in (f"/1/cards/{card['id']}", f"/1/actions/{action['id']}")
     ]
 
 
@@ -146,9 +146,9 @@ def test_labels_and_members_are_added_to_and_removed_from_a_card(trello: Trello)
     trello.post(f"{path}/idMembers", value=me)
     dressed = trello.get(path, fields="idLabels,idMembers")
 
-    twice = trello.ask("POST", f"/1{path}/idLabels", json={"value": label})
-    trello.ask("DELETE", f"/1{path}/idLabels/{label}")
-    trello.ask("DELETE", f"/1{path}/idMembers/{me}")
+    twice = trello.request("POST", f"/1{path}/idLabels", json={"value": label})
+    trello.request("DELETE", f"/1{path}/idLabels/{label}")
+    trello.request("DELETE", f"/1{path}/idMembers/{me}")
 
     assert (dressed["idLabels"], dressed["idMembers"], twice.status_code) == ([label], [me], 400)
     assert {"idLabels": [], "idMembers": []}.items() <= trello.get(path).items()

@@ -39,18 +39,18 @@ def test_a_checklist_is_copied_from_another(trello: Trello) -> None:
 
 
 def test_a_full_checklist_rejects_further_items(trello: Trello) -> None:
-    trello.steer("/boards/knobs", items_per_checklist=1)
+    trello.control("/boards/knobs", items_per_checklist=1)
     checklist = trello.post(f"/cards/{trello.card()['id']}/checklists", name="Short")["id"]
     trello.post(f"/checklists/{checklist}/checkItems", name="one")
 
-    answer = trello.ask("POST", f"/1/checklists/{checklist}/checkItems", json={"name": "two"})
+    response = trello.request("POST", f"/1/checklists/{checklist}/checkItems", json={"name": "two"})
 
-    assert 403 == answer.status_code
+    assert 403 == response.status_code
 
 
 def test_an_item_without_a_name_is_rejected(trello: Trello) -> None:
     checklist = trello.post(f"/cards/{trello.card()['id']}/checklists", name="QA")["id"]
 
-    answer = trello.ask("POST", f"/1/checklists/{checklist}/checkItems", json={"name": ""})
+    response = trello.request("POST", f"/1/checklists/{checklist}/checkItems", json={"name": ""})
 
-    assert (400, TEXT, "invalid value for name") == status_type_and_text(answer)
+    assert (400, TEXT, "invalid value for name") == status_type_and_text(response)

@@ -8,27 +8,27 @@ from sandbox.tests.boards.boards_client import TEXT, UNKNOWN, Trello, status_typ
 
 
 def test_writes_respond_202_with_the_knob(trello: Trello) -> None:
-    trello.steer("/boards/knobs", write_status=202)
+    trello.control("/boards/knobs", write_status=202)
 
-    write = trello.ask("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "name": "x"})
-    read = trello.ask("GET", f"/1/cards/{write.json()['id']}")
+    write = trello.request("POST", "/1/cards", json={"idList": trello.examples["list_ids"][0], "name": "x"})
+    read = trello.request("GET", f"/1/cards/{write.json()['id']}")
 
     assert (202, 200) == (write.status_code, read.status_code)
 
 
 def test_the_text_for_a_revoked_token_is_a_knob(trello: Trello) -> None:
-    trello.steer("/boards/knobs", invalid_token="invalid app token")
-    trello.steer("/boards/revoke")
+    trello.control("/boards/knobs", invalid_token="invalid app token")
+    trello.control("/boards/revoke")
 
-    assert (401, TEXT, "invalid app token") == status_type_and_text(trello.ask("GET", "/1/members/me"))
+    assert (401, TEXT, "invalid app token") == status_type_and_text(trello.request("GET", "/1/members/me"))
 
 
 def test_user_actions_change_cards_and_lists(trello: Trello) -> None:
     source, target = trello.examples["list_ids"]
-    created = trello.steer("/boards/act", action="create_card", list_id=source, name="By hand", mood="good")
-    trello.steer("/boards/act", action="move_card", card_id=created["card_id"], list_id=target)
-    trello.steer("/boards/act", action="comment", card_id=created["card_id"], text="Mine")
-    trello.steer("/boards/act", action="archive_list", list_id=target)
+    created = trello.control("/boards/act", action="create_card", list_id=source, name="By hand", mood="good")
+    trello.control("/boards/act", action="move_card", card_id=created["card_id"], list_id=target)
+    trello.control("/boards/act", action="comment", card_id=created["card_id"], text="Mine")
+    trello.control("/boards/act", action="archive_list", list_id=target)
 
     log = trello.get(f"/cards/{created['card_id']}/actions", filter="all")
 
@@ -46,7 +46,7 @@ def test_user_actions_change_cards_and_lists(trello: Trello) -> None:
     ],
 )
 def test_an_invalid_user_action_is_rejected(trello: Trello, action: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="no "):
+    with pytest.raises(ValueError, match=r"does not exist|unknown action"):
         trello.emulator.perform(action)
 
 

@@ -21,9 +21,9 @@ def test_a_batch_returns_responses_and_errors_in_order(trello: Trello) -> None:
 
 @pytest.mark.parametrize("urls", ["", "cards/x", ",".join(["/members/me"] * 11)])
 def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
-    answer = trello.ask("GET", "/1/batch", params={"urls": urls})
+    response = trello.request("GET", "/1/batch", params={"urls": urls})
 
-    assert (400, TEXT, "invalid value for urls") == status_type_and_text(answer)
+    assert (400, TEXT, "invalid value for urls") == status_type_and_text(response)
 
 
 def test_every_get_route_responds(trello: Trello) -> None:
@@ -62,9 +62,11 @@ def test_every_get_route_responds(trello: Trello) -> None:
     paths = [route.path for route in ROUTES if route.method == "GET"]
     reading = [path for path in paths if not any(word in path for word in other)]
 
-    answers = {path: trello.ask("GET", path.format(**named), params=params) for path in reading}
+    responses = {path: trello.request("GET", path.format(**named), params=params) for path in reading}
 
-    assert [] == [path for path, answer in answers.items() if not answer.ok or answer.headers["Content-Type"] != JSON]
+    assert [] == [
+        path for path, response in responses.items() if not response.ok or response.headers["Content-Type"] != JSON
+    ]
 
 
 @pytest.mark.parametrize(

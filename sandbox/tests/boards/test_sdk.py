@@ -32,7 +32,7 @@ class Local(requests.Session):
 
 
 @pytest.fixture(scope="module")
-def played() -> Iterator[BoardsEmulator]:
+def shared_emulator() -> Iterator[BoardsEmulator]:
     with run_emulators(boards=BoardsEmulator) as sandbox:
         emulator = sandbox.emulators["boards"]
         assert isinstance(emulator, BoardsEmulator)
@@ -40,10 +40,10 @@ def played() -> Iterator[BoardsEmulator]:
 
 
 @pytest.fixture
-def emulator(played: BoardsEmulator) -> BoardsEmulator:
-    played.context.reset()
-    played.reset()
-    return played
+def emulator(shared_emulator: BoardsEmulator) -> BoardsEmulator:
+    shared_emulator.context.reset()
+    shared_emulator.reset()
+    return shared_emulator
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from typing import Any
 
 from harness.clocks import ManualClock
 from sandbox.tests.boards.boards_client import JSON, UNKNOWN, Trello, status_type_and_text
-from workspace_sandbox.boards.throttle import BudgetKey, Throttle
-from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.boards.throttle import BudgetKey, RateLimiter
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 TOKEN_SPENT = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
 KEY_SPENT = {"error": "API_KEY_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
@@ -14,7 +14,7 @@ MEMBER_SPENT = {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit 
 
 
 def test_every_response_states_the_remaining_budget(trello: Trello) -> None:
-    headers = trello.ask("GET", f"/1/lists/{trello.examples['list_ids'][0]}").headers
+    headers = trello.request("GET", f"/1/lists/{trello.examples['list_ids'][0]}").headers
 
     assert ["10000", "100", "99", "10000", "300", "299"] == [
         headers[f"x-rate-limit-api-{scope}-{name}"]
@@ -26,32 +26,32 @@ def test_every_response_states_the_remaining_budget(trello: Trello) -> None:
 
 def test_the_101st_request_of_a_token_is_rejected(trello: Trello) -> None:
     path = f"/1/lists/{trello.examples['list_ids'][0]}"
-    statuses = {trello.ask("GET", path, params={"fields": "name"}).status_code for _ in range(100)}
+    statuses = {trello.request("GET", path, params={"fields": "name"}).status_code for _ in range(100)}
 
-    answer = trello.ask("GET", path)
+    response = trello.request("GET", path)
 
     assert {200} == statuses
     assert (429, JSON, '{"error":"API_TOKEN_LIMIT_EXCEEDED","message":"Rate limit exceeded"}') == status_type_and_text(
-        answer
+        response
     )
-    assert "Retry-After" not in answer.headers
-    assert "0" == answer.headers["x-rate-limit-api-token-remaining"]
+    assert "Retry-After" not in response.headers
+    assert "0" == response.headers["x-rate-limit-api-token-remaining"]
 
 
 def test_without_limits_no_request_is_rejected(trello: Trello) -> None:
-    trello.steer("/boards/knobs", limits=False)
+    trello.control("/boards/knobs", limits=False)
     path = f"/1/lists/{trello.examples['list_ids'][0]}"
 
-    assert {200} == {trello.ask("GET", path, params={"fields": "name"}).status_code for _ in range(110)}
+    assert {200} == {trello.request("GET", path, params={"fields": "name"}).status_code for _ in range(110)}
 
 
 def test_a_batch_is_charged_by_its_parts(trello: Trello) -> None:
-    answer = trello.ask("GET", "/1/batch", params={"urls": ",".join([f"/lists/{UNKNOWN}"] * 10)})
+    response = trello.request("GET", "/1/batch", params={"urls": ",".join([f"/lists/{UNKNOWN}"] * 10)})
 
-    assert "90" == answer.headers["x-rate-limit-api-token-remaining"]
+    assert "90" == response.headers["x-rate-limit-api-token-remaining"]
 
 
-class ManualClockThrottle(Throttle):
+class ManualClockThrottle(RateLimiter):
     """A throttle by a clock that is set."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def charge_error(throttle: ManualClockThrottle, now: float, spender: BudgetKey) 
     throttle.clock.at = now
     try:
         throttle.charge(spender)
-    except Refusal as refusal:
+    except ApiError as refusal:
         return refusal.body
     return None
 
@@ -110,7 +110,7 @@ def test_more_than_200_rejected_requests_block_the_key() -> None:
 
 
 def test_member_routes_state_their_budget(trello: Trello) -> None:
-    headers = trello.ask("GET", "/1/members/me").headers
+    headers = trello.request("GET", "/1/members/me").headers
 
     assert [
         "900000",

@@ -22,11 +22,11 @@ def create_webhook(trello: Trello, inbox: Inbox, **values: Any) -> Any:
 
 
 def request_webhook(trello: Trello, **values: Any) -> requests.Response:
-    return trello.ask("POST", "/1/webhooks", json=values)
+    return trello.request("POST", "/1/webhooks", json=values)
 
 
 def deliveries(trello: Trello) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = trello.steer("/boards/act", action="deliveries")["deliveries"]
+    entries: list[dict[str, Any]] = trello.control("/boards/act", action="deliveries")["deliveries"]
     return entries
 
 
@@ -45,7 +45,7 @@ def test_an_action_is_delivered_and_signed(trello: Trello, inbox: Inbox) -> None
 def test_user_actions_are_delivered(trello: Trello, inbox: Inbox) -> None:
     create_webhook(trello, inbox)
 
-    trello.steer("/boards/act", action="create_card", list_id=trello.examples["list_ids"][0], name="Theirs")
+    trello.control("/boards/act", action="create_card", list_id=trello.examples["list_ids"][0], name="Theirs")
 
     assert "Theirs" == inbox.next()["action"]["data"]["card"]["name"]
 
@@ -63,9 +63,12 @@ def test_a_webhook_of_a_card_receives_only_its_events(trello: Trello, inbox: Inb
 def test_an_unreachable_callback_url_is_rejected(trello: Trello, inbox: Inbox) -> None:
     inbox.is_there = False
 
-    answer = request_webhook(trello, idModel=trello.examples["board_id"], callbackURL=inbox.address)
+    response = request_webhook(trello, idModel=trello.examples["board_id"], callbackURL=inbox.address)
 
-    assert (400, f"URL ({inbox.address}) did not return 200 status code, got 404") == (answer.status_code, answer.text)
+    assert (400, f"URL ({inbox.address}) did not return 200 status code, got 404") == (
+        response.status_code,
+        response.text,
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,17 +83,22 @@ def test_an_unreachable_callback_url_is_rejected(trello: Trello, inbox: Inbox) -
 def test_an_invalid_webhook_is_rejected(
     trello: Trello, inbox: Inbox, values: dict[str, str], status: int, text: str
 ) -> None:
-    answer = request_webhook(trello, **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
+    response = request_webhook(
+        trello, **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values}
+    )
 
-    assert (status, text) == (answer.status_code, answer.text)
+    assert (status, text) == (response.status_code, response.text)
 
 
 def test_a_duplicate_webhook_is_rejected(trello: Trello, inbox: Inbox) -> None:
     webhook = create_webhook(trello, inbox)
 
-    answer = request_webhook(trello, idModel=webhook["idModel"], callbackURL=inbox.address)
+    response = request_webhook(trello, idModel=webhook["idModel"], callbackURL=inbox.address)
 
-    assert (400, "A webhook with that callback, model, and token already exists") == (answer.status_code, answer.text)
+    assert (400, "A webhook with that callback, model, and token already exists") == (
+        response.status_code,
+        response.text,
+    )
 
 
 def test_webhooks_are_listed_changed_and_deleted(trello: Trello, inbox: Inbox) -> None:
@@ -98,15 +106,15 @@ def test_webhooks_are_listed_changed_and_deleted(trello: Trello, inbox: Inbox) -
     listed = trello.get(f"/tokens/{trello.token}/webhooks")
     changed = trello.put(f"/webhooks/{webhook['id']}", active=False, description="quiet")
     field = trello.get(f"/webhooks/{webhook['id']}/active")
-    trello.ask("DELETE", f"/1/webhooks/{webhook['id']}")
+    trello.request("DELETE", f"/1/webhooks/{webhook['id']}")
 
     assert ([webhook], {**webhook, "active": False, "description": "quiet"}) == (listed, changed)
     assert {"_value": False} == field
-    assert 404 == trello.ask("GET", f"/1/webhooks/{webhook['id']}").status_code
+    assert 404 == trello.request("GET", f"/1/webhooks/{webhook['id']}").status_code
 
 
 def test_a_failed_delivery_is_retried_three_times(trello: Trello, inbox: Inbox) -> None:
-    trello.steer("/boards/knobs", webhook_retry_seconds=[0, 0, 0])
+    trello.control("/boards/knobs", webhook_retry_seconds=[0, 0, 0])
     webhook = create_webhook(trello, inbox)
     inbox.answers = [(500, {}, b"")] * 4
 
@@ -126,12 +134,12 @@ def test_a_webhook_is_deleted_when_its_url_responds_410(trello: Trello, inbox: I
     trello.card("Last")
     wait_until(lambda: len(deliveries(trello)) == 1)
 
-    assert 404 == trello.ask("GET", f"/1/webhooks/{webhook['id']}").status_code
+    assert 404 == trello.request("GET", f"/1/webhooks/{webhook['id']}").status_code
 
 
 def test_a_webhook_is_deactivated_after_too_many_failures(trello: Trello, inbox: Inbox) -> None:
     webhook = create_webhook(trello, inbox)
-    trello.steer("/boards/knobs", webhook_retry_seconds=[])
+    trello.control("/boards/knobs", webhook_retry_seconds=[])
     trello.emulator.store.webhooks[webhook["id"]].failures = MAX_FAILURES - 1
     inbox.answers = [(500, {}, b"")]
 

@@ -8,7 +8,7 @@ import requests
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
 from harness.webhook_receiver import Inbox, run_receiver
-from sandbox.tests.chat.client import ChatClient
+from sandbox.tests.chat.slack_client import ChatClient
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.chat.client import GENERAL, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, ChatClient
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
 
@@ -34,11 +34,11 @@ def test_missing_scope_is_reported_with_the_granted_scopes(chat: ChatClient) -> 
 
 def test_scope_headers_are_sent_only_to_authenticated_callers(chat: ChatClient) -> None:
     response = chat.send("reactions.get")
-    stranger = chat.with_token("xoxb-1").send("reactions.get")
+    unauthorised = chat.with_token("xoxb-1").send("reactions.get")
 
     assert SCOPES == response.headers["x-oauth-scopes"]
     assert "reactions:read" == response.headers["x-accepted-oauth-scopes"]
-    assert "x-oauth-scopes" not in stranger.headers
+    assert "x-oauth-scopes" not in unauthorised.headers
 
 
 @pytest.mark.parametrize("method", ["auth.revoke", "apps.uninstall"])

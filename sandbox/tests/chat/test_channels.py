@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, UNJOINED_PUBLIC, ChatClient
 
 USER = "U04NW000007"
 

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.client import GENERAL, ChatClient, authorization_code, consent
+from sandbox.tests.chat.slack_client import GENERAL, ChatClient, authorization_code, consent
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
 

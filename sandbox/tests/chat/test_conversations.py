@@ -3,7 +3,7 @@
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.chat.client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
+from sandbox.tests.chat.slack_client import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, ChatClient
 
 
 def test_lists_contain_the_channels_visible_to_the_bot(chat: ChatClient) -> None:

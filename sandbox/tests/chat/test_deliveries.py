@@ -8,7 +8,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from harness.webhook_receiver import Answer, Inbox
-from sandbox.tests.chat.client import GENERAL, UNJOINED_PUBLIC, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, UNJOINED_PUBLIC, ChatClient
 
 
 def test_a_message_is_delivered_in_an_envelope(chat: ChatClient, inbox: Inbox) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import create_emulator
-from sandbox.tests.chat.client import GENERAL, METHODS, ChatClient
+from sandbox.tests.chat.slack_client import GENERAL, METHODS, ChatClient
 from workspace_sandbox.chat import ChatEmulator
 
 

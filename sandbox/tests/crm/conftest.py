@@ -7,7 +7,7 @@ import requests
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
-from sandbox.tests.crm.portal import BEGAN, Api
+from sandbox.tests.crm.hubspot_client import BEGAN, Api
 from workspace_sandbox.crm import CrmEmulator
 
 

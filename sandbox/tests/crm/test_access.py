@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.crm.portal import OBJECTS, Api
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic cGF0"}])

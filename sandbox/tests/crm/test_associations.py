@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.tests.crm.portal import LINKS, OBJECTS, Api, codes
+from sandbox.tests.crm.hubspot_client import LINKS, OBJECTS, Api, codes
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.crm.portal import OBJECTS, Api, ids
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, ids
 
 
 def test_upsert_with_an_invalid_input_writes_nothing(crm: Api) -> None:

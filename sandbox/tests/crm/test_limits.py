@@ -1,7 +1,7 @@
 """Rate limits of the HubSpot emulator."""
 
 from harness.clocks import ManualClock
-from sandbox.tests.crm.portal import OBJECTS, Api, exchange
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, exchange
 
 
 def test_burst_limit_returns_policy_and_headers_until_it_expires(limited: Api, clock: ManualClock) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.crm.portal import OBJECTS, Api, consent, exchange, token
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, consent, exchange, token
 
 
 @pytest.mark.parametrize(

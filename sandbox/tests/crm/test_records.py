@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.crm.portal import OBJECTS, Api, codes
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, codes
 
 
 def test_created_contact_has_string_values_and_a_normalised_email(crm: Api) -> None:

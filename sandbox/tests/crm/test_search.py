@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from sandbox.tests.crm.portal import OBJECTS, Api, codes, equal, ids
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, codes, equal, ids
 from workspace_sandbox.crm.data.search import tokens
 
 
@@ -89,9 +89,11 @@ def test_search_error_names_the_unknown_property(crm: Api) -> None:
 def test_search_beyond_the_cap_is_rejected(crm: Api) -> None:
     crm.knobs(search_cap=100)
     last = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": "50"})
-    beyond = crm("POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": last.json()["paging"]["next"]["after"]})
+    next_page = crm(
+        "POST", f"{OBJECTS}/contacts/search", {"limit": 50, "after": last.json()["paging"]["next"]["after"]}
+    )
 
-    assert (200, 400) == (last.status_code, beyond.status_code)
+    assert (200, 400) == (last.status_code, next_page.status_code)
     assert 100 == last.json()["total"]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.crm.portal import OBJECTS, Api, codes
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api, codes
 
 
 @pytest.mark.parametrize(

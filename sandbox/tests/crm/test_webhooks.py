@@ -9,7 +9,7 @@ from hubspot.utils.signature import Signature
 
 from harness.wait import wait_until
 from harness.webhook_receiver import Inbox, run_receiver
-from sandbox.tests.crm.portal import OBJECTS, Api
+from sandbox.tests.crm.hubspot_client import OBJECTS, Api
 
 
 @pytest.fixture

@@ -74,10 +74,10 @@ def record_exchanges() -> Iterator[list[Exchange]]:
         ) -> web.StreamResponse:
             # The emulators read multipart bodies as streams, which cannot be read twice.
             body = b"" if request.content_type.startswith("multipart/") else await request.read()
-            answer = await handler(request)
-            if isinstance(answer, web.Response):
-                exchanges.append(_exchange(emulator, request, body, answer))
-            return answer
+            response = await handler(request)
+            if isinstance(response, web.Response):
+                exchanges.append(_exchange(emulator, request, body, response))
+            return response
 
         application.middlewares.insert(0, record)
         prepared: web.Application = original(emulator, application)

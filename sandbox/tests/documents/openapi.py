@@ -48,7 +48,7 @@ def _endpoint(document: Document, method: str, path: str, item: Document, operat
         },
         frozenset(one["name"] for one in parameters if one.get("required") is True),
         body or _json(content),
-        {str(status): _answer(document, answer) for status, answer in operation["responses"].items()},
+        {str(status): _answer(document, response) for status, response in operation["responses"].items()},
     )
 
 
@@ -57,8 +57,8 @@ def _security(document: Document) -> Iterable[Document]:
 
 
 def _answer(document: Document, reference: Document) -> Schema | None:
-    answer = _resolve(document, reference)
-    return answer.get("schema") or _json(answer.get("content", {}))
+    response = _resolve(document, reference)
+    return response.get("schema") or _json(response.get("content", {}))
 
 
 def _json(content: Mapping[str, Document]) -> Schema | None:

@@ -12,7 +12,9 @@ def test_a_missing_and_a_wrong_token_have_different_errors(mail: Mail) -> None:
     wrong = mail.http.get(f"{USER}/profile", headers={"Authorization": "Bearer wrong"})
 
     assert [401, 401] == [missing.status_code, wrong.status_code]
-    assert ["required", "authError"] == [answer.json()["error"]["errors"][0]["reason"] for answer in (missing, wrong)]
+    assert ["required", "authError"] == [
+        response.json()["error"]["errors"][0]["reason"] for response in (missing, wrong)
+    ]
     assert "CREDENTIALS_MISSING" == missing.json()["error"]["details"][0]["reason"]
     assert "UNAUTHENTICATED" == wrong.json()["error"]["status"]
     assert "invalid_token" in wrong.headers["WWW-Authenticate"]
@@ -20,17 +22,17 @@ def test_a_missing_and_a_wrong_token_have_different_errors(mail: Mail) -> None:
 
 @pytest.mark.parametrize("name", ["access_token", "oauth_token"])
 def test_the_token_may_come_in_the_query(mail: Mail, name: str) -> None:
-    answer = mail.http.get(f"{USER}/profile", params={name: mail.token}, headers={"Authorization": ""})
+    response = mail.http.get(f"{USER}/profile", params={name: mail.token}, headers={"Authorization": ""})
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
 
 
 def test_a_missing_scope_is_reported(mail: Mail) -> None:
     mail.set_knobs(token_scopes=["https://www.googleapis.com/auth/gmail.readonly"])
-    answer = mail.http.post(f"{USER}/messages/send", json=raw_message())
-    error = answer.json()["error"]
+    response = mail.http.post(f"{USER}/messages/send", json=raw_message())
+    error = response.json()["error"]
 
-    assert (403, "PERMISSION_DENIED") == (answer.status_code, error["status"])
+    assert (403, "PERMISSION_DENIED") == (response.status_code, error["status"])
     assert "insufficientPermissions" == error["errors"][0]["reason"]
     assert "ACCESS_TOKEN_SCOPE_INSUFFICIENT" == error["details"][0]["reason"]
     assert "caribou.api.proto.MailboxService.SendMessage" == error["details"][0]["metadata"]["method"]

@@ -24,7 +24,7 @@ def batch(mail: Mail, *calls: str, path: str = "/batch", headers: dict[str, str]
 @pytest.mark.parametrize("path", ["/batch", "/batch/gmail/v1"])
 def test_a_batch_returns_every_response_under_its_own_id(mail: Mail, path: str) -> None:
     message, label = json.dumps(raw_message(subject="From a batch")), mail.post("/labels", {"name": f"In {path}?"})
-    answer = batch(
+    response = batch(
         mail,
         f"GET {USER}/messages/{mail.examples['message_id']}?format=minimal HTTP/1.1",
         f"POST {USER}/messages/send HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{message}",
@@ -33,7 +33,7 @@ def test_a_batch_returns_every_response_under_its_own_id(mail: Mail, path: str) 
         f"DELETE {USER}/labels/{label['id']}",
         path=path,
     )
-    replies = batch_replies(answer)
+    replies = batch_replies(response)
 
     assert [f"<response-x+{n}>" for n in range(5)] == list(replies)
     assert [200, 200, 400, 404, 204] == [status for status, _ in replies.values()]
@@ -56,17 +56,17 @@ def test_a_call_in_a_batch_can_have_its_own_credentials(mail: Mail) -> None:
 
 def test_ids_with_blanks_are_echoed_in_a_batch(mail: Mail) -> None:
     content = f"--b\nContent-Type: application/http\nContent-ID: <u-1 + 2>\n\nGET {USER}/profile HTTP/1.1\n\n\n--b--"
-    answer = mail.http.post("/batch", content=content, headers={"Content-Type": 'multipart/mixed; boundary="b"'})
+    response = mail.http.post("/batch", content=content, headers={"Content-Type": 'multipart/mixed; boundary="b"'})
 
-    assert ["<response-u-1 + 2>"] == list(batch_replies(answer))
+    assert ["<response-u-1 + 2>"] == list(batch_replies(response))
 
 
 def test_calls_in_a_batch_are_logged(mail: Mail) -> None:
     batch(mail, f"GET {USER}/profile", f"GET {USER}/messages/nonsense")
-    journal = mail.control.get("/mail/requests").json()
+    log = mail.control.get("/mail/requests").json()
 
-    assert [200, 400, 200] == [exchange["status"] for exchange in journal]
-    assert "/batch" == journal[-1]["path"]
+    assert [200, 400, 200] == [exchange["status"] for exchange in log]
+    assert "/batch" == log[-1]["path"]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_calls_in_a_batch_are_logged(mail: Mail) -> None:
     ],
 )
 def test_an_invalid_batch_is_rejected(mail: Mail, content: bytes, content_type: str) -> None:
-    answer = mail.http.post("/batch", content=content, headers={"Content-Type": content_type})
+    response = mail.http.post("/batch", content=content, headers={"Content-Type": content_type})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
 def test_uploads_and_batches_inside_a_batch_are_rejected(mail: Mail) -> None:

@@ -37,13 +37,15 @@ class OAuthClient:
 
     def consent(self, **changes: str) -> dict[str, str]:
         """Grant consent and return the parameters of the redirect."""
-        answer = self.http.get("/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, "auto_approve": "true", **changes})
-        assert 302 == answer.status_code, answer.text
-        return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+        response = self.http.get(
+            "/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, "auto_approve": "true", **changes}
+        )
+        assert 302 == response.status_code, response.text
+        return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
 
     def token(self, **params: str) -> tuple[int, Any]:
-        answer = self.http.post("/token", data={**CLIENT, **params})
-        return answer.status_code, answer.json()
+        response = self.http.post("/token", data={**CLIENT, **params})
+        return response.status_code, response.json()
 
     def exchange(self, code: str, **changes: str) -> tuple[int, Any]:
         return self.token(**{"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, **changes})
@@ -100,16 +102,16 @@ def test_the_id_token_identifies_the_user(door: OAuthClient) -> None:
 def test_the_knobs_decide_for_the_user(door: OAuthClient) -> None:
     door.emulator.context.knobs.update(auto_approve=True, granted_scopes=["email"])
 
-    answer = door.http.get("/o/oauth2/v2/auth", params=AUTHORIZATION_PARAMS)
+    response = door.http.get("/o/oauth2/v2/auth", params=AUTHORIZATION_PARAMS)
 
-    assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(answer.headers["Location"]).query))["scope"]
+    assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(response.headers["Location"]).query))["scope"]
 
 
 @pytest.mark.parametrize("changes", [{"decision": "deny"}, {"decision": "allow", "login_hint": "nobody@x.test"}])
 def test_a_user_can_deny_consent(door: OAuthClient, changes: dict[str, str]) -> None:
-    answer = door.http.post("/o/oauth2/v2/auth", data={**AUTHORIZATION_PARAMS, "granted": MODIFY, **changes})
+    response = door.http.post("/o/oauth2/v2/auth", data={**AUTHORIZATION_PARAMS, "granted": MODIFY, **changes})
 
-    back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    back = dict(parse_qsl(urlsplit(response.headers["Location"]).query))
     assert {"from": "mail", "state": "s 1", "error": "access_denied"} == back
 
 
@@ -126,11 +128,11 @@ def test_a_user_can_deny_consent(door: OAuthClient, changes: dict[str, str]) -> 
 def test_an_invalid_authorization_request_does_not_redirect(
     door: OAuthClient, changes: dict[str, str], status: int, error: str
 ) -> None:
-    answer = door.http.get("/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, **changes})
+    response = door.http.get("/o/oauth2/v2/auth", params={**AUTHORIZATION_PARAMS, **changes})
 
-    assert status == answer.status_code
-    assert error in answer.text
-    assert "Location" not in answer.headers
+    assert status == response.status_code
+    assert error in response.text
+    assert "Location" not in response.headers
 
 
 @pytest.mark.parametrize(
@@ -183,10 +185,10 @@ def test_revoked_access_responds_with_the_vendors_error(door: OAuthClient) -> No
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
 def test_a_client_can_revoke_its_tokens(door: OAuthClient, kind: str) -> None:
     tokens = door.tokens()
-    answer = door.http.post("/revoke", data={"token": tokens[kind]})
+    response = door.http.post("/revoke", data={"token": tokens[kind]})
     again = door.http.post("/revoke", data={"token": tokens[kind]})
 
-    assert (200, {}) == (answer.status_code, answer.json())
+    assert (200, {}) == (response.status_code, response.json())
     assert (400, "invalid_token") == (again.status_code, again.json()["error"])
     assert 401 == door.profile(tokens["access_token"]).status_code
     assert "invalid_grant" == door.refresh(tokens["refresh_token"])[1]["error"]

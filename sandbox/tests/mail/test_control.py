@@ -34,11 +34,11 @@ def test_an_error_can_be_forced(mail: Mail, name: str, status: int, reason: str)
 
 def test_an_html_error_can_be_forced(mail: Mail) -> None:
     mail.set_knobs(force="unavailable_html")
-    answer = mail.http.get(f"{USER}/messages")
+    response = mail.http.get(f"{USER}/messages")
 
     assert "unavailable_html" in FORCED
-    assert 503 == answer.status_code
-    assert answer.text.startswith("<!DOCTYPE html>")
+    assert 503 == response.status_code
+    assert response.text.startswith("<!DOCTYPE html>")
 
 
 # --- user actions

@@ -44,9 +44,9 @@ def test_drafts_are_listed_in_pages_and_by_query(mail: Mail) -> None:
 def test_deleting_a_draft_returns_no_content(mail: Mail) -> None:
     draft = mail.post("/drafts", {"message": raw_message()})
 
-    answer = mail.http.delete(f"{USER}/drafts/{draft['id']}")
+    response = mail.http.delete(f"{USER}/drafts/{draft['id']}")
 
-    assert (204, b"") == (answer.status_code, answer.content)
+    assert (204, b"") == (response.status_code, response.content)
     assert 404 == mail.error("GET", f"/drafts/{draft['id']}")[0]
 
 

@@ -115,11 +115,11 @@ def test_trashed_messages_and_spam_leave_the_inbox(mail: Mail) -> None:
 
 def test_many_messages_are_changed_at_once(mail: Mail) -> None:
     message_ids = [mail.receive(f"Many {n}")["message_id"] for n in range(3)]
-    answer = mail.http.post(
+    response = mail.http.post(
         f"{USER}/messages/batchModify", json={"ids": [*message_ids, "19a3f0c2b7d4e851"], "addLabelIds": ["STARRED"]}
     )
 
-    assert (204, b"") == (answer.status_code, answer.content)
+    assert (204, b"") == (response.status_code, response.content)
     assert set(message_ids) == set(matching_ids(mail, "is:starred subject:many"))
     assert 400 == mail.error("POST", "/messages/batchModify", json={"ids": [], "addLabelIds": ["STARRED"]})[0]
     too_many = {"ids": ["1"] * 1001, "addLabelIds": ["STARRED"]}

@@ -6,10 +6,10 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.tests.mail.mail_client import USER, Mail, raw_message
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.errors import ApiError
 from workspace_sandbox.mail.routes import METHODS
-from workspace_sandbox.mail.wire import ApiError
 
 # --- limits
 
@@ -51,12 +51,12 @@ def test_units_above_the_minute_quota_are_rejected(
     path = f"/messages/{mail.examples['message_id']}"
     served = [mail.get(path)["id"], mail.get(path)["id"]]
     error = mail.error("GET", path)
-    answer = mail.http.get(USER + path)
+    response = mail.http.get(USER + path)
 
     assert 2 == len(served)
     assert (status, reason) == error[:2]
     assert error[2].startswith(text)
-    assert "Retry-After" not in answer.headers
+    assert "Retry-After" not in response.headers
 
 
 def test_the_minute_slides_and_further_requests_extend_the_retry_time() -> None:

@@ -52,7 +52,7 @@ def test_drafts_are_in_the_list_and_spam_and_trash_are_not(mail: Mail) -> None:
     assert matching_ids(mail, "in:trash", maxResults=500) == matching_ids(mail, "label:trash", includeSpamTrash="true")
 
 
-def test_all_given_label_ids_must_match(mail: Mail) -> None:
+def test_all_label_ids_must_match(mail: Mail) -> None:
     unread = set(matching_ids(mail, "is:unread in:inbox", maxResults=500))
 
     assert unread == set(matching_ids(mail, "", labelIds=["UNREAD", "INBOX"], maxResults=500))

@@ -95,9 +95,9 @@ def test_the_mailbox_of_another_user_is_rejected(mail: Mail) -> None:
 
 
 def test_a_long_read_can_be_sent_as_a_post(mail: Mail) -> None:
-    answer = mail.http.post(f"{USER}/messages", data={"q": "in:drafts"}, headers={"X-HTTP-Method-Override": "GET"})
+    response = mail.http.post(f"{USER}/messages", data={"q": "in:drafts"}, headers={"X-HTTP-Method-Override": "GET"})
 
-    assert matching_ids(mail, "in:drafts") == [message["id"] for message in answer.json()["messages"]]
+    assert matching_ids(mail, "in:drafts") == [message["id"] for message in response.json()["messages"]]
 
 
 def test_pretty_print_is_applied_on_request(mail: Mail) -> None:

@@ -21,7 +21,7 @@ from harness.sandbox_server import run_emulators
 from sandbox.tests.documents.comparison import check_exchanges
 from sandbox.tests.documents.exchange import Exchange, record_exchanges
 from sandbox.tests.documents.vendor_documents import document
-from workspace_sandbox.kit.auth.oauth import Grant
+from workspace_sandbox.kit.oauth.server import Grant
 from workspace_sandbox.mail import MailEmulator
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"
@@ -51,14 +51,14 @@ class Sdk:
 
     def batch(self, *requests: Any) -> dict[str, Any]:
         """The answers or errors of *requests*, by their numbers."""
-        answers: dict[str, Any] = {}
+        responses: dict[str, Any] = {}
         batch = self.service.new_batch_http_request(
-            callback=lambda key, answer, error: answers.update({key: error or answer})
+            callback=lambda key, answer, error: responses.update({key: error or answer})
         )
         for request in requests:
             batch.add(request)
         batch.execute()
-        return answers
+        return responses
 
 
 @pytest.fixture(scope="module")
@@ -190,12 +190,12 @@ def test_many_messages_are_modified(sdk: Sdk) -> None:
 def test_a_message_is_uploaded_with_and_without_metadata(sdk: Sdk) -> None:
     media = MediaInMemoryUpload(LETTER, "message/rfc822")
     alone = sdk.messages.send(userId="me", media_body=media).execute()
-    beside = sdk.drafts.create(
+    second = sdk.drafts.create(
         userId="me", body={"message": {"threadId": alone["threadId"]}}, media_body=media
     ).execute()
 
     assert ["SENT"] == alone["labelIds"]
-    assert ["DRAFT"] == beside["message"]["labelIds"]
+    assert ["DRAFT"] == second["message"]["labelIds"]
 
 
 def test_a_message_is_uploaded_in_pieces(sdk: Sdk) -> None:
@@ -222,13 +222,13 @@ def test_the_client_checks_the_upload_limit(sdk: Sdk) -> None:
 def test_a_batch_returns_every_response(sdk: Sdk) -> None:
     ids = [message["id"] for message in sdk.messages.list(userId="me", maxResults=20).execute()["messages"]]
     requests = [sdk.messages.get(userId="me", id=message_id) for message_id in ids]
-    answers = sdk.batch(
+    responses = sdk.batch(
         *requests, sdk.messages.get(userId="me", id="nonsense"), sdk.messages.send(userId="me", body=raw())
     )
 
-    assert ids == [answers[str(number)]["id"] for number in range(1, 21)]
-    assert 400 == answers["21"].resp.status
-    assert ["SENT"] == answers["22"]["labelIds"]
+    assert ids == [responses[str(number)]["id"] for number in range(1, 21)]
+    assert 400 == responses["21"].resp.status
+    assert ["SENT"] == responses["22"]["labelIds"]
 
 
 def test_a_batch_above_a_hundred_calls_is_rejected(sdk: Sdk) -> None:
@@ -325,8 +325,8 @@ def test_googles_flow_leads_from_consent_to_a_mailbox_and_refreshes(sdk: Sdk, mo
 
 def whose(sdk: Sdk, token: str) -> str:
     headers = {"Authorization": f"Bearer {token}"}
-    answer = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=60)
-    return str(answer.json()["emailAddress"])
+    response = requests.get(f"{sdk.address}/gmail/v1/users/me/profile", headers=headers, timeout=60)
+    return str(response.json()["emailAddress"])
 
 
 def test_all_requests_and_responses_match_the_discovery_document(sdk: Sdk) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.mail.data import compose
-from workspace_sandbox.mail.data.mime import Part, parse
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.mail.data import mime_writer
+from workspace_sandbox.mail.data.mime_parser import Part, parse
 from workspace_sandbox.mail.data.search import read
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
@@ -18,43 +18,43 @@ NOON = 1_795_176_000.0
 DAY = 86_400
 
 
-def letter(number: int, headers: dict[str, str], body: str) -> bytes:
+def rfc822_bytes(number: int, headers: dict[str, str], body: str) -> bytes:
     written = {"From": "a@b.test", "To": "me@own.test", "Message-ID": f"<m{number}@own.test>", **headers}
-    return compose.build_message(list(written.items()), compose.text(body, encoding="7bit"))
+    return mime_writer.build_message(list(written.items()), mime_writer.text(body, encoding="7bit"))
 
 
-PDF = compose.attachment("application/pdf", b"%PDF", "Plan 2026.pdf")
+PDF = mime_writer.attachment("application/pdf", b"%PDF", "Plan 2026.pdf")
 MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
     "plan": (
         1,
         ["INBOX", "UNREAD", "Label_1", "CATEGORY_PERSONAL"],
-        letter(1, {"From": "Ann Lee <ann@acme.test>", "Subject": "Harbour plan"}, "The quick brown fox jumps."),
+        rfc822_bytes(1, {"From": "Ann Lee <ann@acme.test>", "Subject": "Harbour plan"}, "The quick brown fox jumps."),
     ),
     "child": (
         2,
         ["INBOX", "STARRED", "Label_2"],
-        letter(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
+        rfc822_bytes(2, {"Cc": "bob@acme.test"}, "See https://docs.google.com/document/d/1"),
     ),
     "sent": (
         3,
         ["SENT"],
-        letter(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß"),
+        rfc822_bytes(3, {"From": "me@own.test", "To": "Zoë <zoe@x.test>", "Bcc": "hid@x.test"}, "Gruß"),
     ),
-    "draft": (4, ["DRAFT"], letter(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
-    "spam": (5, ["SPAM"], letter(5, {"Subject": "Win"}, "fox")),
-    "trash": (6, ["TRASH"], letter(6, {"Subject": "Old"}, "fox")),
+    "draft": (4, ["DRAFT"], rfc822_bytes(4, {"Subject": "planning ahead"}, "foo:bar at 10:30")),
+    "spam": (5, ["SPAM"], rfc822_bytes(5, {"Subject": "Win"}, "fox")),
+    "trash": (6, ["TRASH"], rfc822_bytes(6, {"Subject": "Old"}, "fox")),
     "news": (
         40,
         ["CATEGORY_PROMOTIONS", "IMPORTANT"],
-        letter(7, {"List-Id": "<all.news.test>", "Delivered-To": "me@own.test"}, "harbour week"),
+        rfc822_bytes(7, {"List-Id": "<all.news.test>", "Delivered-To": "me@own.test"}, "harbour week"),
     ),
     "files": (
         400,
         ["CATEGORY_UPDATES"],
-        compose.build_message(
-            [("From", "x@y.test"), ("To", "me@own.test"), ("Subject", compose.encode_word("会議の資料"))],
-            compose.multipart(
-                "mixed", "=_b", compose.text("attached"), PDF, compose.filler("image/png", 90_000, "a.png")
+        mime_writer.build_message(
+            [("From", "x@y.test"), ("To", "me@own.test"), ("Subject", mime_writer.encode_word("会議の資料"))],
+            mime_writer.multipart(
+                "mixed", "=_b", mime_writer.text("attached"), PDF, mime_writer.filler("image/png", 90_000, "a.png")
             ),
         ),
     ),
@@ -303,6 +303,6 @@ def test_file_names_are_parsed(value: bytes, expected: str) -> None:
 def test_headers_are_changed_in_place() -> None:
     raw = b"To: a@b.test\r\nX-Long: one\r\n two\r\nBcc: c@d.test\r\nBCC: e@f.test\r\n\r\nbody\r\n"
 
-    changed = compose.replace_headers(raw, {"bcc": None, "To": "new@b.test", "Date": "now"}, [("First", "top")])
+    changed = mime_writer.replace_headers(raw, {"bcc": None, "To": "new@b.test", "Date": "now"}, [("First", "top")])
 
     assert b"First: top\r\nTo: new@b.test\r\nX-Long: one\r\n two\r\nDate: now\r\n\r\nbody\r\n" == changed

@@ -86,7 +86,7 @@ def test_a_filter_labels_incoming_mail(own: Mail) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected_text"),
     [
         ({"action": {"addLabelIds": ["STARRED"]}}, "criteria"),
         ({"criteria": {"from": "a@b.test"}}, "actions"),
@@ -94,11 +94,11 @@ def test_a_filter_labels_incoming_mail(own: Mail) -> None:
         ({"criteria": {"from": "a@b.test"}, "action": {"forward": "x@elsewhere.test"}}, "forwarding address"),
     ],
 )
-def test_an_invalid_filter_is_rejected(own: Mail, rule: dict[str, Any], said: str) -> None:
+def test_an_invalid_filter_is_rejected(own: Mail, rule: dict[str, Any], expected_text: str) -> None:
     status, _, message = own.error("POST", "/settings/filters", json=rule)
 
     assert 400 == status
-    assert said in message
+    assert expected_text in message
 
 
 def test_changing_settings_requires_the_settings_scope(mail: Mail) -> None:

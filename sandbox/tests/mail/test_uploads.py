@@ -64,9 +64,9 @@ def test_an_upload_may_be_chunked(mail: Mail) -> None:
 
 def begin(mail: Mail, size: int, path: str = "/messages/send", body: Any = None) -> str:
     headers = {"X-Upload-Content-Type": "message/rfc822", "X-Upload-Content-Length": str(size)}
-    answer = upload(mail, path, params={"uploadType": "resumable"}, json=body or {}, headers=headers)
-    assert 200 == answer.status_code
-    return answer.headers["Location"]
+    response = upload(mail, path, params={"uploadType": "resumable"}, json=body or {}, headers=headers)
+    assert 200 == response.status_code
+    return response.headers["Location"]
 
 
 def test_an_upload_is_resumed_in_several_chunks(mail: Mail) -> None:
@@ -79,7 +79,7 @@ def test_an_upload_is_resumed_in_several_chunks(mail: Mail) -> None:
         location, content=message[piece:], headers={"Content-Range": f"bytes {piece}-{total - 1}/{total}"}
     )
 
-    assert [308, 308, 200] == [answer.status_code for answer in (first, probe, last)]
+    assert [308, 308, 200] == [response.status_code for response in (first, probe, last)]
     assert f"bytes=0-{piece - 1}" == first.headers["Range"] == probe.headers["Range"]
     assert "In pieces" == header(mail.get(f"/messages/{last.json()['id']}"), "Subject")
     assert 404 == mail.http.put(location, content=b"x").status_code
@@ -97,9 +97,9 @@ def test_an_upload_is_resumed_in_one_chunk(mail: Mail) -> None:
     [(b"x" * 1000, "bytes 0-999/9000"), (b"x" * 1000, "bytes 0-5/9000"), (b"x", "bytes 7-7/9000"), (b"x", "nonsense")],
 )
 def test_an_invalid_chunk_is_rejected(mail: Mail, content: bytes, placed: str) -> None:
-    answer = mail.http.put(begin(mail, 9000), content=content, headers={"Content-Range": placed})
+    response = mail.http.put(begin(mail, 9000), content=content, headers={"Content-Range": placed})
 
-    assert 400 == answer.status_code
+    assert 400 == response.status_code
 
 
 def test_drafts_are_uploaded_changed_and_sent(mail: Mail) -> None:
@@ -132,7 +132,7 @@ def test_invalid_uploads_are_rejected(mail: Mail) -> None:
     )
     no_upload = mail.http.post(f"/upload{USER}/labels", json={})
 
-    assert [400, 400, 400, 404] == [answer.status_code for answer in (plain, unknown, broken, no_upload)]
+    assert [400, 400, 400, 404] == [response.status_code for response in (plain, unknown, broken, no_upload)]
     assert "Valid media types: [message/*]" in plain.json()["error"]["message"]
 
 

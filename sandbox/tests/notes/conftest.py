@@ -27,14 +27,14 @@ def client(sandbox: Sandbox) -> Iterator[Notes]:
 
 @pytest.fixture
 def notes(client: Notes) -> Notes:
-    client.freshen()
+    client.reset_if_changed()
     return client
 
 
 @pytest.fixture(scope="module")
 def everything(client: Notes) -> list[dict[str, Any]]:
     """All rows of the database that has a property of every type."""
-    client.freshen()
+    client.reset_if_changed()
     return client.rows(client.source("Everything")["id"])
 
 

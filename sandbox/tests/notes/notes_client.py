@@ -27,8 +27,8 @@ class Notes:
         headers = {"Authorization": f"Bearer {token}", "Notion-Version": VERSION}
         self.http = httpx.Client(base_url=self.address, headers=headers)
 
-    def freshen(self) -> None:
-        """Return to the seed if anything is not as it was."""
+    def reset_if_changed(self) -> None:
+        """Reset the emulator if its state has changed."""
         context, workspace = self.emulator.context, self.emulator.workspace
         entities = chain(workspace.pages.values(), workspace.sources.values(), workspace.databases.values())
         is_edited = max(entity.edited_at for entity in entities) > EPOCH
@@ -53,7 +53,7 @@ class Notes:
     def perform(self, **action: Any) -> httpx.Response:
         return self.control.post("/_control/notes/act", json=action)
 
-    def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+    def request(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
         response = self.http.request(method, path, json=body, **options)
         assert 200 == response.status_code, response.text
         return response.json()
@@ -67,14 +67,14 @@ class Notes:
 
     def source(self, title: str) -> dict[str, Any]:
         body = {"query": title, "filter": {"property": "object", "value": "data_source"}}
-        results = self.ask("POST", "/v1/search", body)["results"]
+        results = self.request("POST", "/v1/search", body)["results"]
         return next(raw for raw in results if raw["title"] and raw["title"][0]["plain_text"] == title)
 
     def rows(self, source_id: str, **body: Any) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         following: dict[str, Any] = {}
         while True:
-            raw = self.ask("POST", f"/v1/data_sources/{source_id}/query", body | following)
+            raw = self.request("POST", f"/v1/data_sources/{source_id}/query", body | following)
             rows += raw["results"]
             if not raw["has_more"]:
                 return rows
@@ -82,7 +82,9 @@ class Notes:
 
     def create(self, properties: Any = None, source_id: str | None = None, **more: Any) -> dict[str, Any]:
         parent = {"type": "data_source_id", "data_source_id": source_id or self.examples["data_source_id"]}
-        page: dict[str, Any] = self.ask("POST", "/v1/pages", {"parent": parent, "properties": properties or {}} | more)
+        page: dict[str, Any] = self.request(
+            "POST", "/v1/pages", {"parent": parent, "properties": properties or {}} | more
+        )
         return page
 
     def create_error(self, properties: Any, source_id: str | None = None, **more: Any) -> tuple[int, str, str]:

@@ -14,8 +14,8 @@ def test_blocks_are_created_with_a_page_and_appended_later(notes: Notes) -> None
     page = notes.create({}, children=[paragraph("Hello"), bullet])
     path = f"/v1/blocks/{page['id']}/children"
 
-    appended = notes.ask("PATCH", path, {"children": [callout], "position": {"type": "end"}})
-    children = notes.ask("GET", path)
+    appended = notes.request("PATCH", path, {"children": [callout], "position": {"type": "end"}})
+    children = notes.request("GET", path)
 
     assert "block" == appended["type"] == children["type"]
     assert ["paragraph", "bulleted_list_item", "callout"] == [block["type"] for block in children["results"]]
@@ -27,16 +27,16 @@ def test_blocks_are_created_with_a_page_and_appended_later(notes: Notes) -> None
 def test_blocks_can_be_inserted_at_the_start_and_after_another(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("a"), paragraph("b")])
     path = f"/v1/blocks/{page['id']}/children"
-    first = notes.ask("GET", path)["results"][0]["id"]
+    first = notes.request("GET", path)["results"][0]["id"]
     behind = {"type": "after_block", "after_block": {"id": first}}
 
-    notes.ask("PATCH", path, {"children": [paragraph("start")], "position": {"type": "start"}})
-    notes.ask("PATCH", path, {"children": [paragraph("between")], "position": behind})
-    older = notes.ask(
+    notes.request("PATCH", path, {"children": [paragraph("start")], "position": {"type": "start"}})
+    notes.request("PATCH", path, {"children": [paragraph("between")], "position": behind})
+    older = notes.request(
         "PATCH", path, {"children": [paragraph("older")], "after": first}, headers={"Notion-Version": "2025-09-03"}
     )
     error = notes.error("PATCH", path, {"children": [paragraph("x")], "after": first})
-    texts = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.ask("GET", path)["results"]]
+    texts = [block["paragraph"]["rich_text"][0]["plain_text"] for block in notes.request("GET", path)["results"]]
 
     assert ["start", "a", "older", "between", "b"] == texts
     assert False is older["results"][0]["archived"]
@@ -46,8 +46,8 @@ def test_blocks_can_be_inserted_at_the_start_and_after_another(notes: Notes) -> 
 def test_children_of_blocks_may_be_nested_twice(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("1", paragraph("2", paragraph("3")))])
     path = f"/v1/blocks/{page['id']}/children"
-    (first,) = notes.ask("GET", path)["results"]
-    (second,) = notes.ask("GET", f"/v1/blocks/{first['id']}/children")["results"]
+    (first,) = notes.request("GET", path)["results"]
+    (second,) = notes.request("GET", f"/v1/blocks/{first['id']}/children")["results"]
 
     too_deep = notes.error(
         "PATCH", path, {"children": [paragraph("1", paragraph("2", paragraph("3", paragraph("4"))))]}
@@ -85,19 +85,19 @@ def test_invalid_blocks_are_rejected(notes: Notes, children: Any) -> None:
 def test_deleted_blocks_and_pages_move_to_the_trash(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("gone")])
     path = f"/v1/blocks/{page['id']}/children"
-    (block,) = notes.ask("GET", path)["results"]
+    (block,) = notes.request("GET", path)["results"]
 
-    deleted = notes.ask("DELETE", f"/v1/blocks/{block['id']}")
-    trashed = notes.ask("DELETE", f"/v1/blocks/{page['id']}")
+    deleted = notes.request("DELETE", f"/v1/blocks/{block['id']}")
+    trashed = notes.request("DELETE", f"/v1/blocks/{page['id']}")
 
-    assert True is deleted["in_trash"] is notes.ask("GET", f"/v1/blocks/{block['id']}")["in_trash"]
-    assert [] == notes.ask("GET", path)["results"]
+    assert True is deleted["in_trash"] is notes.request("GET", f"/v1/blocks/{block['id']}")["in_trash"]
+    assert [] == notes.request("GET", path)["results"]
     assert ("child_page", True) == (trashed["type"], trashed["in_trash"])
 
 
 def test_appending_updates_the_last_edited_time_of_the_page(notes: Notes, clock: ManualClock) -> None:
     page_id = notes.examples["page_id"]
 
-    notes.ask("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
+    notes.request("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
 
-    assert "2026-10-05T14:07:00.000Z" == notes.ask("GET", f"/v1/pages/{page_id}")["last_edited_time"]
+    assert "2026-10-05T14:07:00.000Z" == notes.request("GET", f"/v1/pages/{page_id}")["last_edited_time"]

@@ -33,8 +33,8 @@ def test_each_token_has_its_own_budget(notes: Notes, clock: ManualClock) -> None
 
 def test_the_examples_are_consistent(notes: Notes) -> None:
     examples = notes.examples
-    page = notes.ask("GET", f"/v1/pages/{examples['page_id']}")
-    database = notes.ask("GET", f"/v1/databases/{examples['database_id']}")
+    page = notes.request("GET", f"/v1/pages/{examples['page_id']}")
+    database = notes.request("GET", f"/v1/databases/{examples['database_id']}")
 
     assert examples["title"] == title(page)
     assert examples["data_source_id"] == page["parent"]["data_source_id"] == database["data_sources"][0]["id"]
@@ -50,8 +50,8 @@ def test_user_actions_create_and_update_pages(notes: Notes) -> None:
         action="create_page", database_id=notes.examples["database_id"], properties=values | people
     ).json()
     notes.perform(action="update_page", page_id=created["page_id"], properties={"Value": None, "Name": "Renamed"})
-    page = notes.ask("GET", f"/v1/pages/{created['page_id']}")
-    me = notes.ask("GET", "/v1/users/me")
+    page = notes.request("GET", f"/v1/pages/{created['page_id']}")
+    me = notes.request("GET", "/v1/users/me")
 
     assert ("Renamed", None, "Hand-made") == (title(page), plain(page, "Value"), plain(page, "Stage"))
     assert ("Done", True, "2026-01-02") == (plain(page, "Status"), plain(page, "Hot"), plain(page, "Due"))
@@ -63,10 +63,10 @@ def test_user_actions_create_and_update_pages(notes: Notes) -> None:
 def test_user_actions_trash_restore_and_rename(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
     notes.perform(action="trash_page", page_id=notes.examples["page_id"])
-    trashed = notes.ask("GET", path)["in_trash"]
+    trashed = notes.request("GET", path)["in_trash"]
     notes.perform(action="restore_page", page_id=notes.examples["page_id"])
     notes.perform(action="rename_property", database_id=notes.examples["database_id"], property="Stage", name="Phase")
-    page = notes.ask("GET", path)
+    page = notes.request("GET", path)
 
     assert (True, False) == (trashed, page["in_trash"])
     assert "Phase" in page["properties"]
@@ -77,14 +77,14 @@ def test_user_actions_trash_restore_and_rename(notes: Notes) -> None:
 def test_a_user_action_updates_the_last_edited_time(notes: Notes, clock: ManualClock, actions: list[str]) -> None:
     target = {"page_id": notes.examples["page_id"], "database_id": notes.examples["database_id"]}
     results = [notes.perform(action=action, properties={"Value": 1}, **target).json() for action in actions]
-    page = notes.ask("GET", f"/v1/pages/{results[-1]['page_id']}")
+    page = notes.request("GET", f"/v1/pages/{results[-1]['page_id']}")
 
     assert "2026-10-05T14:07:00.000Z" == page["last_edited_time"]
 
 
 def test_renaming_an_option_changes_neither_its_id_nor_the_edit_time(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
-    before = notes.ask("GET", path)
+    before = notes.request("GET", path)
     stage = before["properties"]["Stage"]["select"]
     result = notes.perform(
         action="rename_option",
@@ -93,7 +93,7 @@ def test_renaming_an_option_changes_neither_its_id_nor_the_edit_time(notes: Note
         option=stage["name"],
         name="Somewhere",
     ).json()
-    after = notes.ask("GET", path)
+    after = notes.request("GET", path)
 
     assert stage | {"name": "Somewhere"} == after["properties"]["Stage"]["select"]
     assert stage["id"] == result["option_id"]
@@ -105,13 +105,13 @@ def test_an_added_property_is_empty_and_writable(notes: Notes) -> None:
     result = notes.perform(
         action="add_property", database_id=database_id, name="Region", type="select", options=["North", "South"]
     ).json()
-    empty = notes.ask("GET", path)["properties"]["Region"]
+    empty = notes.request("GET", path)["properties"]["Region"]
     notes.perform(action="update_page", page_id=notes.examples["page_id"], properties={"Region": "South"})
-    columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
+    columns = notes.request("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
 
     assert {"id": result["property_id"], "type": "select", "select": None} == empty
     assert ["North", "South"] == [option["name"] for option in columns["Region"]["select"]["options"]]
-    assert "South" == plain(notes.ask("GET", path), "Region")
+    assert "South" == plain(notes.request("GET", path), "Region")
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_an_added_property_is_empty_and_writable(notes: Notes) -> None:
 )
 def test_invalid_schema_changes_are_rejected(notes: Notes, action: dict[str, Any]) -> None:
     path = f"/v1/data_sources/{notes.examples['data_source_id']}"
-    before = notes.ask("GET", path)["properties"]
+    before = notes.request("GET", path)["properties"]
 
     response = notes.perform(database_id=notes.examples["database_id"], **action)
 
     assert 422 == response.status_code
-    assert before == notes.ask("GET", path)["properties"]
+    assert before == notes.request("GET", path)["properties"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from sandbox.tests.notes.notes_client import Notes, text, title
 
 def test_shared_data_sources_are_paged_newest_first(notes: Notes) -> None:
     body: dict[str, Any] = {"filter": {"property": "object", "value": "data_source"}, "page_size": 100}
-    first = notes.ask("POST", "/v1/search", body)
-    second = notes.ask("POST", "/v1/search", body | {"start_cursor": first["next_cursor"]})
+    first = notes.request("POST", "/v1/search", body)
+    second = notes.request("POST", "/v1/search", body | {"start_cursor": first["next_cursor"]})
     results = first["results"] + second["results"]
     times = [raw["last_edited_time"] for raw in results]
 
@@ -20,23 +20,23 @@ def test_shared_data_sources_are_paged_newest_first(notes: Notes) -> None:
 
 
 def test_search_can_sort_oldest_first(notes: Notes) -> None:
-    matches = notes.ask("POST", "/v1/search", {"sort": {"timestamp": "last_edited_time", "direction": "ascending"}})
+    matches = notes.request("POST", "/v1/search", {"sort": {"timestamp": "last_edited_time", "direction": "ascending"}})
     times = [raw["last_edited_time"] for raw in matches["results"]]
 
     assert sorted(times) == times
 
 
 def test_search_ignores_case_and_a_typing_error(notes: Notes) -> None:
-    matches = notes.ask("POST", "/v1/search", {"query": "evrything"})
+    matches = notes.request("POST", "/v1/search", {"query": "evrything"})
 
     assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in matches["results"]]
 
 
 def test_search_finds_a_new_page_after_a_delay(notes: Notes, clock: ManualClock) -> None:
     notes.create({"Name": {"title": text("Zanzibar")}})
-    at_once = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
+    at_once = notes.request("POST", "/v1/search", {"query": "Zanzibar"})
     clock.at += 2.0
-    later = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
+    later = notes.request("POST", "/v1/search", {"query": "Zanzibar"})
 
     assert [] == at_once["results"]
     assert ["Zanzibar"] == [title(page) for page in later["results"]]
@@ -52,11 +52,11 @@ def test_search_rejects_the_database_filter(notes: Notes) -> None:
 
 
 def test_a_database_in_a_shared_page_is_readable_but_not_listed(notes: Notes) -> None:
-    (handbook,) = notes.ask("POST", "/v1/search", {"query": "handbook"})["results"]
-    children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
+    (handbook,) = notes.request("POST", "/v1/search", {"query": "handbook"})["results"]
+    children = notes.request("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
     nested = next(child for child in children if child["type"] == "child_database")
-    database = notes.ask("GET", f"/v1/databases/{nested['id']}")
-    matches = notes.ask("POST", "/v1/search", {"query": "Meeting rooms"})
+    database = notes.request("GET", f"/v1/databases/{nested['id']}")
+    matches = notes.request("POST", "/v1/search", {"query": "Meeting rooms"})
 
     assert {"title": "Meeting rooms"} == nested["child_database"]
     assert {"type": "page_id", "page_id": handbook["id"]} == database["parent"]
@@ -64,7 +64,7 @@ def test_a_database_in_a_shared_page_is_readable_but_not_listed(notes: Notes) ->
 
 
 def test_a_database_has_data_sources_and_no_properties(notes: Notes) -> None:
-    database = notes.ask("GET", f"/v1/databases/{notes.examples['multi_source_database_id']}")
+    database = notes.request("GET", f"/v1/databases/{notes.examples['multi_source_database_id']}")
 
     assert ["Projects", "Clients"] == [source["name"] for source in database["data_sources"]]
     assert "Projects & clients" == database["title"][0]["plain_text"]
@@ -92,7 +92,7 @@ def test_a_database_id_is_no_data_source_id(notes: Notes) -> None:
 
 def test_page_times_are_floored_to_minutes_unlike_database_times(notes: Notes, clock: ManualClock) -> None:
     page = notes.create({"Name": {"title": text("Now")}})
-    database = notes.ask("GET", f"/v1/databases/{notes.examples['database_id']}")
+    database = notes.request("GET", f"/v1/databases/{notes.examples['database_id']}")
 
     assert "2026-10-05T14:07:00.000Z" == page["created_time"] == page["last_edited_time"]
     assert "2025-06-02T09:30:12.345+00:00" == database["last_edited_time"]
@@ -115,8 +115,8 @@ def test_an_older_version_sees_a_database_with_properties_and_rows(notes: Notes)
     older = {"Notion-Version": "2022-06-28"}
     path = f"/v1/databases/{notes.examples['database_id']}"
 
-    database = notes.ask("GET", path, headers=older)
-    rows = notes.ask("POST", f"{path}/query", {"page_size": 1}, headers=older)
+    database = notes.request("GET", path, headers=older)
+    rows = notes.request("POST", f"{path}/query", {"page_size": 1}, headers=older)
 
     assert "Stage" in database["properties"]
     assert "data_sources" not in database
@@ -126,7 +126,7 @@ def test_an_older_version_sees_a_database_with_properties_and_rows(notes: Notes)
 
 def test_an_older_version_cannot_read_a_database_of_several_sources(notes: Notes) -> None:
     database_id = notes.examples["multi_source_database_id"]
-    sources = notes.ask("GET", f"/v1/databases/{database_id}")["data_sources"]
+    sources = notes.request("GET", f"/v1/databases/{database_id}")["data_sources"]
 
     raw = notes.http.get(f"/v1/databases/{database_id}", headers={"Notion-Version": "2022-06-28"}).json()
 
@@ -142,6 +142,6 @@ def test_an_older_version_cannot_read_a_database_of_several_sources(notes: Notes
 def test_search_of_an_older_version_finds_databases(notes: Notes) -> None:
     body = {"filter": {"property": "object", "value": "database"}}
 
-    matches = notes.ask("POST", "/v1/search", body, headers={"Notion-Version": "2022-06-28"})
+    matches = notes.request("POST", "/v1/search", body, headers={"Notion-Version": "2022-06-28"})
 
     assert {"database"} == {raw["object"] for raw in matches["results"]}

@@ -32,17 +32,17 @@ def below(notes: Notes) -> dict[str, str]:
 def defined(notes: Notes, **columns: Any) -> Any:
     """A data source of a new database, with a title and *columns*."""
     first = {"properties": {"Name": {"title": {}}, **columns}}
-    database = notes.ask("POST", "/v1/databases", {"parent": below(notes), "initial_data_source": first})
-    return notes.ask("GET", f"/v1/data_sources/{database['data_sources'][0]['id']}")
+    database = notes.request("POST", "/v1/databases", {"parent": below(notes), "initial_data_source": first})
+    return notes.request("GET", f"/v1/data_sources/{database['data_sources'][0]['id']}")
 
 
 def row(notes: Notes, source: Any, **properties: Any) -> Any:
     body = {"parent": {"data_source_id": source["id"]}, "properties": {"Name": {"title": text("Row")}, **properties}}
-    return notes.ask("POST", "/v1/pages", body)
+    return notes.request("POST", "/v1/pages", body)
 
 
 def reshaped(notes: Notes, source: Any, **columns: Any) -> Any:
-    return notes.ask("PATCH", f"/v1/data_sources/{source['id']}", {"properties": columns})
+    return notes.request("PATCH", f"/v1/data_sources/{source['id']}", {"properties": columns})
 
 
 def test_the_sdk_creates_fills_updates_and_trashes_a_database(notes: Notes, notion: Any) -> None:
@@ -113,7 +113,7 @@ def test_other_block_types_are_appended(notes: Notes) -> None:
         {"table_of_contents": {}},
         {"table": {"table_width": 2, "has_column_header": True, "children": rows}},
     ]
-    blocks = notes.ask("PATCH", f"/v1/blocks/{page['id']}/children", {"children": children})["results"]
+    blocks = notes.request("PATCH", f"/v1/blocks/{page['id']}/children", {"children": children})["results"]
     error = notes.error("PATCH", f"/v1/blocks/{page['id']}/children", {"children": [{"bookmark": {}}]})
 
     assert ["bookmark", "image", "equation", "table_of_contents", "table"] == [block["type"] for block in blocks]
@@ -124,8 +124,8 @@ def test_other_block_types_are_appended(notes: Notes) -> None:
 
 def test_an_older_version_gives_a_database_its_columns(notes: Notes) -> None:
     body = {"parent": below(notes), "title": text("Older"), "properties": {"Name": {"title": {}}, "On": {"date": {}}}}
-    database = notes.ask("POST", "/v1/databases", body, headers=OLD)
-    changed = notes.ask(
+    database = notes.request("POST", "/v1/databases", body, headers=OLD)
+    changed = notes.request(
         "PATCH",
         f"/v1/databases/{database['id']}",
         {"properties": {"On": {"name": "Day"}, "Done": {"checkbox": {}}}, "archived": False},
@@ -145,7 +145,7 @@ def test_omitted_options_are_removed_and_named_options_remain(notes: Notes) -> N
 
     assert [before[0]["id"], "C"] == [after[0]["id"], after[1]["name"]]
     assert ["A", None] == [
-        (notes.ask("GET", f"/v1/pages/{page['id']}")["properties"]["Kind"]["select"] or {}).get("name")
+        (notes.request("GET", f"/v1/pages/{page['id']}")["properties"]["Kind"]["select"] or {}).get("name")
         for page in (remaining, gone)
     ]
 
@@ -154,7 +154,7 @@ def test_a_new_column_fills_existing_rows(notes: Notes) -> None:
     source = defined(notes)
     page = row(notes, source)
     reshaped(notes, source, No={"unique_id": {"prefix": "T"}}, State={"status": {}})
-    properties = notes.ask("GET", f"/v1/pages/{page['id']}")["properties"]
+    properties = notes.request("GET", f"/v1/pages/{page['id']}")["properties"]
 
     assert {"prefix": "T", "number": 1} == properties["No"]["unique_id"]
     assert "Not started" == properties["State"]["status"]["name"]
@@ -164,10 +164,10 @@ def test_a_moved_page_retains_matching_properties(notes: Notes) -> None:
     old, new = (defined(notes, Price={"number": {}}, Empty={"rich_text": {}}) for _ in range(2))
     related = defined(notes, Of={"relation": {"data_source_id": new["id"], "single_property": {}}})
     page = row(notes, old, Price={"number": 3})
-    moved = notes.ask("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": new["id"]}})
+    moved = notes.request("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": new["id"]}})
 
     assert (new["id"], 3) == (moved["parent"]["data_source_id"], moved["properties"]["Price"]["number"])
-    assert [] == notes.ask("POST", f"/v1/data_sources/{old['id']}/query", {})["results"]
+    assert [] == notes.request("POST", f"/v1/data_sources/{old['id']}/query", {})["results"]
     assert [{"id": page["id"]}] == row(notes, related, Of={"relation": [{"id": page["id"]}]})["properties"]["Of"][
         "relation"
     ]
@@ -186,11 +186,11 @@ def test_a_moved_page_retains_matching_properties(notes: Notes) -> None:
 )
 def test_invalid_columns_are_rejected_without_a_change(notes: Notes, columns: dict[str, Any], expected: str) -> None:
     children = f"/v1/blocks/{notes.examples['page_id']}/children"
-    before = notes.ask("GET", children)["results"]
+    before = notes.request("GET", children)["results"]
     body = {"parent": below(notes), "initial_data_source": {"properties": columns}}
 
     assert expected in notes.error("POST", "/v1/databases", body)[2]
-    assert before == notes.ask("GET", children)["results"]
+    assert before == notes.request("GET", children)["results"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_new_databases_and_moves_emit_events(notes: Notes) -> None:
     notes.emulator.workspace.emit = lambda change: event_types.append(change.type)
     source = defined(notes)
     page = notes.create({})
-    notes.ask("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": source["id"]}})
+    notes.request("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": source["id"]}})
     reshaped(notes, source, New={"url": {}})
 
     assert [

@@ -31,11 +31,11 @@ def test_the_sdk_writes_and_reads_a_page_as_markdown(notes: Notes) -> None:
         pages.update_markdown(page_id=page["id"], type="insert_content", insert_content={"content": "The end"})
         longer = pages.retrieve_markdown(page_id=page["id"])["markdown"]
         pages.update_markdown(page_id=page["id"], type="replace_content", replace_content={"new_str": "- Anew"})
-        anew = pages.retrieve_markdown(page_id=page["id"])["markdown"]
+        replaced = pages.retrieve_markdown(page_id=page["id"])["markdown"]
 
     assert "Title" == page["properties"]["title"]["title"][0]["plain_text"]
     assert ("page_markdown", False, []) == (read["object"], read["truncated"], read["unknown_block_ids"])
-    assert (MARKDOWN, f"{MARKDOWN}\nThe end", "- Anew") == (read["markdown"], longer, anew)
+    assert (MARKDOWN, f"{MARKDOWN}\nThe end", "- Anew") == (read["markdown"], longer, replaced)
 
 
 def test_blocks_are_rendered_or_marked_as_unknown(notes: Notes) -> None:
@@ -48,8 +48,8 @@ def test_blocks_are_rendered_or_marked_as_unknown(notes: Notes) -> None:
         {"bookmark": {"url": "https://example.com"}},
     ]
     page = notes.create({}, children=[*children, paragraph("")])
-    document = notes.ask("GET", f"/v1/pages/{page['id']}/markdown")
-    bookmark = notes.ask("GET", f"/v1/blocks/{page['id']}/children")["results"][5]["id"]
+    document = notes.request("GET", f"/v1/pages/{page['id']}/markdown")
+    bookmark = notes.request("GET", f"/v1/blocks/{page['id']}/children")["results"][5]["id"]
 
     assert [bookmark] == document["unknown_block_ids"]
     assert [

@@ -14,8 +14,8 @@ def test_an_invalid_authorization_request_is_rejected(notes: Notes, wrong: dict[
 
 def test_a_code_is_exchanged_for_working_tokens(notes: Notes) -> None:
     tokens = pair(notes)
-    me = notes.ask("GET", "/v1/users/me", headers={"Authorization": f"Bearer {tokens['access_token']}"})
-    results = notes.ask("POST", "/v1/search", {}, headers={"Authorization": f"Bearer {tokens['access_token']}"})
+    me = notes.request("GET", "/v1/users/me", headers={"Authorization": f"Bearer {tokens['access_token']}"})
+    results = notes.request("POST", "/v1/search", {}, headers={"Authorization": f"Bearer {tokens['access_token']}"})
 
     assert {
         *("access_token", "token_type", "refresh_token", "bot_id", "workspace_id", "workspace_name"),

@@ -27,12 +27,12 @@ WRITES: list[tuple[str, Any, Any]] = [
 def test_a_written_value_is_read_back(notes: Notes, name: str, value: Any, read: Any) -> None:
     page = notes.create({name: value}, notes.source("Everything")["id"])
 
-    assert read == plain(notes.ask("GET", f"/v1/pages/{page['id']}"), name)
+    assert read == plain(notes.request("GET", f"/v1/pages/{page['id']}"), name)
 
 
 def test_references_files_and_locations_are_read_back(notes: Notes) -> None:
     source = notes.source("Everything")
-    person = notes.ask("GET", "/v1/users")["results"][0]
+    person = notes.request("GET", "/v1/users")["results"][0]
     link = {"name": "Plan", "external": {"url": "https://example.com/p.pdf"}}
     page = notes.create(
         {
@@ -45,7 +45,7 @@ def test_references_files_and_locations_are_read_back(notes: Notes) -> None:
         },
         source["id"],
     )
-    me = notes.ask("GET", "/v1/users/me")
+    me = notes.request("GET", "/v1/users/me")
 
     assert [person] == plain(page, "People")
     assert [{"id": notes.examples["page_id"]}] == plain(page, "Relation")
@@ -59,7 +59,7 @@ def test_references_files_and_locations_are_read_back(notes: Notes) -> None:
 def test_a_new_row_gets_a_number_a_status_and_its_creator(notes: Notes) -> None:
     source = notes.source("Everything")
     page = notes.create({}, source["id"])
-    me = notes.ask("GET", "/v1/users/me")
+    me = notes.request("GET", "/v1/users/me")
 
     assert {"prefix": "EV", "number": 321} == plain(page, "ID")
     assert "Not started" == plain(page, "Status")
@@ -76,7 +76,7 @@ def test_unknown_options_are_created_silently(notes: Notes) -> None:
     page = notes.create(
         {"Stage": {"select": {"name": "Brand new"}}, "Tags": {"multi_select": [{"name": "eu"}, {"name": "mars"}]}}
     )
-    columns = notes.ask("GET", f"/v1/data_sources/{source_id}")["properties"]
+    columns = notes.request("GET", f"/v1/data_sources/{source_id}")["properties"]
 
     assert "Brand new" == plain(page, "Stage")
     assert plain(page, "Stage") in [option["name"] for option in columns["Stage"]["select"]["options"]]
@@ -84,7 +84,7 @@ def test_unknown_options_are_created_silently(notes: Notes) -> None:
 
 
 def test_options_may_be_written_by_id(notes: Notes) -> None:
-    columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
+    columns = notes.request("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
     option = columns["Stage"]["select"]["options"][2]
 
     page = notes.create({"Stage": {"select": {"id": option["id"]}}})
@@ -93,7 +93,7 @@ def test_options_may_be_written_by_id(notes: Notes) -> None:
 
 
 def test_properties_may_be_written_by_their_returned_id(notes: Notes) -> None:
-    columns = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
+    columns = notes.request("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]
 
     page = notes.create({columns["Value"]["id"]: {"number": 7}, "title": {"title": text("By id")}})
 
@@ -102,7 +102,7 @@ def test_properties_may_be_written_by_their_returned_id(notes: Notes) -> None:
 
 @pytest.mark.parametrize("encode", [unquote, lambda uid: quote(uid, safe="")])
 def test_a_differently_spelled_property_id_is_rejected(notes: Notes, encode: Callable[[str], str]) -> None:
-    column = notes.ask("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]["Stage"]
+    column = notes.request("GET", f"/v1/data_sources/{notes.examples['data_source_id']}")["properties"]["Stage"]
     body = {"filter": {"property": encode(column["id"]), "select": {"is_empty": True}}}
     written = notes.create_error({encode(column["id"]): {"select": None}})
     error = notes.error("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", body)
@@ -129,10 +129,10 @@ def test_an_unknown_status_is_rejected(notes: Notes) -> None:
 
 def test_a_rejected_page_changes_nothing(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
-    before = notes.ask("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
+    before = notes.request("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
     notes.create_error({"Stage": {"select": {"name": "Fresh"}}, "Status": {"status": {"name": "Someday"}}})
     notes.create_error({"Stage": {"select": {"name": "Fresh"}}}, children=[{"mystery": {}}])
-    after = notes.ask("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
+    after = notes.request("GET", f"/v1/data_sources/{source_id}"), len(notes.rows(source_id))
 
     assert before[0]["properties"] == after[0]["properties"]
     assert before[1] == after[1]
@@ -259,7 +259,7 @@ def test_a_page_needs_a_parent(notes: Notes) -> None:
 def test_a_parent_database_needs_a_single_data_source(notes: Notes) -> None:
     single, several = notes.examples["database_id"], notes.examples["multi_source_database_id"]
 
-    page = notes.ask("POST", "/v1/pages", {"parent": {"database_id": single}, "properties": {}})
+    page = notes.request("POST", "/v1/pages", {"parent": {"database_id": single}, "properties": {}})
     error = notes.http.post("/v1/pages", json={"parent": {"database_id": several}, "properties": {}}).json()
 
     assert notes.examples["data_source_id"] == page["parent"]["data_source_id"]
@@ -275,12 +275,12 @@ def test_an_unshared_parent_is_not_found(notes: Notes) -> None:
 
 
 def test_a_page_outside_databases_has_only_a_title(notes: Notes) -> None:
-    (handbook,) = notes.ask("POST", "/v1/search", {"query": "handbook"})["results"]
+    (handbook,) = notes.request("POST", "/v1/search", {"query": "handbook"})["results"]
     parent = {"page_id": handbook["id"]}
 
-    page = notes.ask("POST", "/v1/pages", {"parent": parent, "properties": {"title": text("Parental leave")}})
+    page = notes.request("POST", "/v1/pages", {"parent": parent, "properties": {"title": text("Parental leave")}})
     error = notes.error("POST", "/v1/pages", {"parent": parent, "properties": {"Stage": {"number": 1}}})
-    children = notes.ask("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
+    children = notes.request("GET", f"/v1/blocks/{handbook['id']}/children")["results"]
 
     assert {"type": "page_id", "page_id": handbook["id"]} == page["parent"]
     assert ["title"] == list(page["properties"])
@@ -294,7 +294,7 @@ def test_a_failed_create_may_still_save_the_page(notes: Notes) -> None:
     response = notes.http.post(
         "/v1/pages", json={"parent": {"data_source_id": notes.examples["data_source_id"]}, "properties": {}}
     )
-    saved = notes.ask("GET", f"/v1/pages/{response.json()['additional_data']['committed_resource_id']}")
+    saved = notes.request("GET", f"/v1/pages/{response.json()['additional_data']['committed_resource_id']}")
     again = notes.create()
 
     assert (503, "service_unavailable") == (response.status_code, response.json()["code"])

@@ -10,9 +10,9 @@ from sandbox.tests.notes.notes_client import Notes, paragraph, plain
 
 def test_an_update_changes_only_the_named_properties(notes: Notes, clock: ManualClock) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
-    before = notes.ask("GET", path)
+    before = notes.request("GET", path)
 
-    after = notes.ask("PATCH", path, {"properties": {"Value": {"number": 1}, "Due": {"date": None}}})
+    after = notes.request("PATCH", path, {"properties": {"Value": {"number": 1}, "Due": {"date": None}}})
 
     assert (1, None) == (plain(after, "Value"), plain(after, "Due"))
     assert before["properties"]["Stage"] == after["properties"]["Stage"]
@@ -34,7 +34,7 @@ def test_an_update_changes_only_the_named_properties(notes: Notes, clock: Manual
     ],
 )
 def test_null_clears_a_value_and_resets_a_status(notes: Notes, name: str, cleared: Any, read: Any) -> None:
-    page = notes.ask("PATCH", f"/v1/pages/{notes.examples['page_id']}", {"properties": {name: cleared}})
+    page = notes.request("PATCH", f"/v1/pages/{notes.examples['page_id']}", {"properties": {name: cleared}})
 
     assert read == plain(page, name)
 
@@ -42,13 +42,13 @@ def test_null_clears_a_value_and_resets_a_status(notes: Notes, name: str, cleare
 def test_a_trashed_page_is_readable_hidden_and_read_only_until_restored(notes: Notes) -> None:
     page_id, source_id = notes.examples["page_id"], notes.examples["data_source_id"]
     path = f"/v1/pages/{page_id}"
-    trashed = notes.ask("PATCH", path, {"in_trash": True})
-    read = notes.ask("GET", path)
+    trashed = notes.request("PATCH", path, {"in_trash": True})
+    read = notes.request("GET", path)
     rows = [row["id"] for row in notes.rows(source_id)]
-    matches = notes.ask("POST", "/v1/search", {"query": notes.examples["title"]})["results"]
+    matches = notes.request("POST", "/v1/search", {"query": notes.examples["title"]})["results"]
     edit = notes.error("PATCH", path, {"properties": {"Value": {"number": 1}}})
     append = notes.error("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})
-    restored = notes.ask("PATCH", path, {"in_trash": False})
+    restored = notes.request("PATCH", path, {"in_trash": False})
 
     assert trashed["in_trash"] is read["in_trash"] is True
     assert page_id not in rows
@@ -62,7 +62,7 @@ def test_a_trashed_page_is_readable_hidden_and_read_only_until_restored(notes: N
 def test_values_may_be_written_while_trashing(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
 
-    page = notes.ask("PATCH", path, {"properties": {"Value": {"number": 3}}, "in_trash": True})
+    page = notes.request("PATCH", path, {"properties": {"Value": {"number": 3}}, "in_trash": True})
 
     assert (3, True) == (plain(page, "Value"), page["in_trash"])
 
@@ -70,7 +70,7 @@ def test_values_may_be_written_while_trashing(notes: Notes) -> None:
 def test_trashed_pages_can_be_searched_and_queried(notes: Notes) -> None:
     body = {"filter": {"property": "object", "value": "page", "in_trash": True}}
 
-    matches = notes.ask("POST", "/v1/search", body)["results"]
+    matches = notes.request("POST", "/v1/search", body)["results"]
     rows = notes.rows(notes.examples["data_source_id"], in_trash=True)
 
     assert 4 == len(matches)
@@ -82,7 +82,7 @@ def test_only_older_versions_accept_archived(notes: Notes) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
 
     error = notes.error("PATCH", path, {"archived": True})
-    page = notes.ask("PATCH", path, {"archived": True}, headers={"Notion-Version": "2025-09-03"})
+    page = notes.request("PATCH", path, {"archived": True}, headers={"Notion-Version": "2025-09-03"})
 
     assert "body failed validation: body.archived should be not present, instead was `true`." == error[2]
     assert page["in_trash"] is page["archived"] is True
@@ -92,8 +92,8 @@ def test_icon_cover_and_lock_can_be_set(notes: Notes) -> None:
     cover = {"type": "external", "external": {"url": "https://example.com/c.png"}}
     path = f"/v1/pages/{notes.examples['page_id']}"
 
-    page = notes.ask("PATCH", path, {"icon": {"emoji": "🛴"}, "cover": cover, "is_locked": True})
-    bare = notes.ask("PATCH", path, {"icon": None})
+    page = notes.request("PATCH", path, {"icon": {"emoji": "🛴"}, "cover": cover, "is_locked": True})
+    bare = notes.request("PATCH", path, {"icon": None})
 
     assert {"type": "emoji", "emoji": "🛴"} == page["icon"]
     assert (cover, True) == (page["cover"], page["is_locked"])
@@ -117,8 +117,8 @@ def test_a_page_truncates_references_and_its_property_lists_all(
     prop = page["properties"][name]
     path = f"/v1/pages/{page['id']}/properties/{prop['id']}"
 
-    first = notes.ask("GET", path, params={"page_size": "20"})
-    second = notes.ask("GET", first["property_item"]["next_url"].removeprefix(notes.address))
+    first = notes.request("GET", path, params={"page_size": "20"})
+    second = notes.request("GET", first["property_item"]["next_url"].removeprefix(notes.address))
     items = first["results"] + second["results"]
 
     assert included == len(prop[prop["type"]])
@@ -130,9 +130,9 @@ def test_a_page_truncates_references_and_its_property_lists_all(
 
 
 def test_a_single_value_property_is_returned_as_one_object(notes: Notes) -> None:
-    page = notes.ask("GET", f"/v1/pages/{notes.examples['page_id']}")
+    page = notes.request("GET", f"/v1/pages/{notes.examples['page_id']}")
 
-    item = notes.ask("GET", f"/v1/pages/{page['id']}/properties/{page['properties']['Value']['id']}")
+    item = notes.request("GET", f"/v1/pages/{page['id']}/properties/{page['properties']['Value']['id']}")
 
     assert {"object": "property_item", "id": page["properties"]["Value"]["id"], "type": "number"} == {
         key: item[key] for key in ("object", "id", "type")

@@ -287,9 +287,9 @@ def test_the_row_cap_drops_the_last_rows_in_sort_order(notes: Notes) -> None:
     notes.set_knobs(row_cap=10)
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
     sort = {"timestamp": "last_edited_time", "direction": "descending"}
-    capped = notes.ask("POST", path, {"sorts": [sort]})
+    capped = notes.request("POST", path, {"sorts": [sort]})
     notes.set_knobs(row_cap=10_000)
-    complete = notes.ask("POST", path, {"sorts": [sort]})
+    complete = notes.request("POST", path, {"sorts": [sort]})
 
     assert instants(complete["results"])[:10] == instants(capped["results"])
     assert "incomplete" == capped["request_status"]["type"]
@@ -297,7 +297,7 @@ def test_the_row_cap_drops_the_last_rows_in_sort_order(notes: Notes) -> None:
 
 def test_a_cursor_of_another_query_is_rejected(notes: Notes) -> None:
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
-    cursor = notes.ask("POST", path, {"page_size": 5})["next_cursor"]
+    cursor = notes.request("POST", path, {"page_size": 5})["next_cursor"]
     sorts = [{"timestamp": "created_time", "direction": "ascending"}]
 
     error = notes.error("POST", path, {"page_size": 5, "start_cursor": cursor, "sorts": sorts})
@@ -309,7 +309,7 @@ def test_pages_of_rows_can_be_short(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
     notes.set_knobs(short_pages=True)
 
-    first = notes.ask("POST", f"/v1/data_sources/{source_id}/query", {"page_size": 30})
+    first = notes.request("POST", f"/v1/data_sources/{source_id}/query", {"page_size": 30})
     rows = {row["id"] for row in notes.rows(source_id, page_size=30)}
 
     assert (20, True) == (len(first["results"]), first["has_more"])
@@ -320,8 +320,8 @@ def test_a_query_ends_at_the_row_cap_with_status_incomplete(notes: Notes) -> Non
     notes.set_knobs(row_cap=20)
     path = f"/v1/data_sources/{notes.examples['data_source_id']}/query"
 
-    first = notes.ask("POST", path, {"page_size": 15})
-    second = notes.ask("POST", path, {"page_size": 15, "start_cursor": first["next_cursor"]})
+    first = notes.request("POST", path, {"page_size": 15})
+    second = notes.request("POST", path, {"page_size": 15, "start_cursor": first["next_cursor"]})
     expected = {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}
 
     assert (15, 5) == (len(first["results"]), len(second["results"]))
@@ -330,7 +330,7 @@ def test_a_query_ends_at_the_row_cap_with_status_incomplete(notes: Notes) -> Non
 
 
 def test_a_query_below_the_row_cap_has_no_request_status(notes: Notes) -> None:
-    raw = notes.ask("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {})
+    raw = notes.request("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {})
 
     assert "request_status" not in raw
     assert "page_or_data_source" == raw["type"]
@@ -340,10 +340,10 @@ def test_a_query_below_the_row_cap_has_no_request_status(notes: Notes) -> None:
 @pytest.mark.parametrize("encode", [lambda raw: raw["name"], lambda raw: raw["id"], lambda raw: unquote(raw["id"])])
 def test_a_query_may_select_properties(notes: Notes, key: str, encode: Callable[[Any], str]) -> None:
     source_id = notes.examples["data_source_id"]
-    column = notes.ask("GET", f"/v1/data_sources/{source_id}")["properties"]["Stage"]
+    column = notes.request("GET", f"/v1/data_sources/{source_id}")["properties"]["Stage"]
 
-    raw = notes.ask("POST", f"/v1/data_sources/{source_id}/query", {}, params={key: ["title", encode(column)]})
-    page = notes.ask("GET", f"/v1/pages/{raw['results'][0]['id']}", params={key: [encode(column)]})
+    raw = notes.request("POST", f"/v1/data_sources/{source_id}/query", {}, params={key: ["title", encode(column)]})
+    page = notes.request("GET", f"/v1/pages/{raw['results'][0]['id']}", params={key: [encode(column)]})
 
     assert {"Name", "Stage"} == raw["results"][0]["properties"].keys()
     assert {"Stage"} == page["properties"].keys()

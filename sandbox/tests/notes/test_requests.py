@@ -47,7 +47,7 @@ def test_an_unknown_url_is_rejected(notes: Notes, method: str, path: str) -> Non
 def test_an_identifier_may_be_written_without_dashes(notes: Notes) -> None:
     page_id = notes.examples["page_id"]
 
-    page = notes.ask("GET", f"/v1/pages/{page_id.replace('-', '').upper()}")
+    page = notes.request("GET", f"/v1/pages/{page_id.replace('-', '').upper()}")
 
     assert page_id == page["id"]
 
@@ -73,7 +73,7 @@ def test_a_body_above_half_a_megabyte_is_rejected(notes: Notes) -> None:
 
 
 def test_the_token_belongs_to_a_bot_of_a_workspace(notes: Notes) -> None:
-    me = notes.ask("GET", "/v1/users/me")
+    me = notes.request("GET", "/v1/users/me")
 
     assert "bot" == me["type"]
     assert {"type": "workspace", "workspace": True} == me["bot"]["owner"]
@@ -81,9 +81,9 @@ def test_the_token_belongs_to_a_bot_of_a_workspace(notes: Notes) -> None:
 
 
 def test_users_are_listed_in_pages_and_read_one_by_one(notes: Notes) -> None:
-    first = notes.ask("GET", "/v1/users?page_size=30")
-    second = notes.ask("GET", f"/v1/users?page_size=30&start_cursor={first['next_cursor']}")
-    one = notes.ask("GET", f"/v1/users/{second['results'][0]['id']}")
+    first = notes.request("GET", "/v1/users?page_size=30")
+    second = notes.request("GET", f"/v1/users?page_size=30&start_cursor={first['next_cursor']}")
+    one = notes.request("GET", f"/v1/users/{second['results'][0]['id']}")
 
     assert 35 == len(first["results"] + second["results"])
     assert (True, False, None) == (first["has_more"], second["has_more"], second["next_cursor"])

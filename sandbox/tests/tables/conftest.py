@@ -7,7 +7,7 @@ import requests
 
 from harness.clocks import ManualClock
 from harness.sandbox_server import run_emulators
-from sandbox.tests.tables.client import NOON, AirtableClient
+from sandbox.tests.tables.airtable_client import NOON, AirtableClient
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.tests.tables.client import AirtableClient
+from sandbox.tests.tables.airtable_client import AirtableClient
 
 NAME = {"name": "Name", "type": "singleLineText"}
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import requests
 
-from sandbox.tests.tables.client import PERSON, PNG, AirtableClient
-from workspace_sandbox.tables.data.cells import STRICT
+from sandbox.tests.tables.airtable_client import PERSON, PNG, AirtableClient
+from workspace_sandbox.tables.data.cell_validation import STRICT
 
 
 def test_default_data_is_large(airtable: AirtableClient) -> None:

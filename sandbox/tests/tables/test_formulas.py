@@ -6,12 +6,12 @@ import pytest
 from pyairtable import formulas
 
 from harness.clocks import ManualClock
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.data.values import Reader
-from workspace_sandbox.tables.formulas.formula import parse
+from workspace_sandbox.tables.data.cell_values import Reader
+from workspace_sandbox.tables.formulas.formula_parser import parse
+from workspace_sandbox.tables.formulas.formula_values import Row
 from workspace_sandbox.tables.formulas.functions import FUNCTIONS
-from workspace_sandbox.tables.formulas.operands import Row
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from harness.wait import wait_until
 from harness.webhook_receiver import Inbox
-from sandbox.tests.tables.client import AirtableClient
+from sandbox.tests.tables.airtable_client import AirtableClient
 from workspace_sandbox.tables.data.webhooks import WEEK
 
 
@@ -103,11 +103,11 @@ def test_expired_webhook_is_deleted_a_week_later(airtable: AirtableClient) -> No
     airtable.clock.at += WEEK + 1
     expired = airtable.get(webhooks_path(airtable))["webhooks"]
     airtable.create(Name="Unheard")
-    unheard = payloads(airtable, webhook)["payloads"]
+    ignored = payloads(airtable, webhook)["payloads"]
     airtable.clock.at += WEEK
 
     assert [(webhook, False)] == [(one["id"], one["isHookEnabled"]) for one in expired]
-    assert [] == unheard
+    assert [] == ignored
     assert [] == airtable.get(webhooks_path(airtable))["webhooks"]
     assert (404, "NOT_FOUND") == airtable.rejection("GET", webhooks_path(airtable, f"/{webhook}/payloads"))
 

@@ -19,10 +19,10 @@ from connector_gateway.cli.options import FieldOption, Json, to_param_type, with
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.writes.key_text import KeyText
-from connector_gateway.kit.fields import Field, describe_field
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.kit.field_descriptions import Field, describe_field
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"
@@ -157,9 +157,9 @@ def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
     return headers
 
 
-def _parse_key(text: str) -> KeyText:
+def _parse_key(text: str) -> NormalizedKey:
     """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
-    key = KeyText.parse(text)
+    key = NormalizedKey.parse(text)
     if key.violation:
         raise click.ClickException(f"The idempotency key {text!r} is invalid: {key.violation}.")
     return key

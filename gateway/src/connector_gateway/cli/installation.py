@@ -28,7 +28,7 @@ from connector_gateway.cli.dev.data_folder import (
 from connector_gateway.cli.gateway_target import local_settings
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamUnavailable
 from connector_gateway.settings import Settings

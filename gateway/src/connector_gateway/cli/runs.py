@@ -19,10 +19,10 @@ from connector_gateway.cli.output import as_json, console, is_terminal, show, sh
 from connector_gateway.cli.terminal_tables import count_visible_columns, format_cell
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.outcome_text import explain_run
-from connector_gateway.core.writes.key_outcomes import describe_outcome
-from connector_gateway.kit.shapes import Page, Params
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.core.run_explanations import explain_run
+from connector_gateway.core.writes.idempotency_texts import describe_outcome
+from connector_gateway.kit.models import Page, Params
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs
 
 SUMMARY = ("run_id", "ended", "call", "ms", "started_at")

@@ -11,7 +11,7 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from connector_gateway.cli.terminal_text import escape_control_chars
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 
 GAP = "  "
 NARROW = 16

@@ -16,8 +16,8 @@ from pydantic_core import to_json
 
 from connector_gateway.conformance.target_service import CheckFailed, CheckSkipped, Reply, TargetService, assert_equal
 from connector_gateway.core.access.keys import generate_key
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 PLACEHOLDER_ID = "1" * 32
 """The placeholder for object identifiers in paths."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from connector_gateway.kit.errors import GatewayError, LossyCast
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.shapes import OffsetMissing, parse_instant
+from connector_gateway.kit.models import OffsetMissing, parse_instant
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ NOT_A_DATETIME = "it should be a date, or a date and time with an offset, such a
 
 
 class UnfitValue(ValueError):
-    """A property cannot hold a value without change. The message completes the sentence of ``lossy``."""
+    """A property cannot hold a value without change. The message completes the sentence of ``create_lossy_cast``."""
 
 
 def convert(key: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
@@ -34,12 +34,12 @@ def convert(key: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -
     except UnfitValue as error:
         raise create_lossy_cast(key, name, kind, value, str(error)) from error
     except (ValueError, ArithmeticError) as error:
-        raise create_lossy_cast(key, name, kind, value, "it is no such value") from error
+        raise create_lossy_cast(key, name, kind, value, "it is not a valid value") from error
 
 
 def create_lossy_cast(key: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
     """Return the error of a value that would change as a *kind*. *key* is that of *name* in its detail."""
-    message = f'The value of "{name}" cannot become {kind} without loss: {why}.'
+    message = f'The value of "{name}" cannot be converted to {kind} without loss: {why}.'
     return LossyCast(message, {key: name, "type": kind, "value": to_sent_json(value)})
 
 
@@ -60,14 +60,14 @@ def quote_names(names: Sequence[str]) -> str:
 def to_decimal(value: Any) -> Decimal:
     """Convert a number or its text to a finite decimal with all its digits."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise UnfitValue("it is no number")
+        raise UnfitValue("it is not a number")
     digits = str(value).strip()
     try:
         number = Decimal(digits if digits.isascii() and "_" not in digits else "none")
     except InvalidOperation as error:
-        raise UnfitValue("it is no plain decimal number") from error
+        raise UnfitValue("it is not a plain decimal number") from error
     if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
-        raise UnfitValue("it is beyond what the application keeps")
+        raise UnfitValue("it is too large or too small for the vendor")
     return number
 
 
@@ -76,7 +76,7 @@ def to_json_number(value: Any) -> int | float:
     number = to_decimal(value)
     exact = int(number) if number == number.to_integral_value() else float(number)
     if abs(number) > MAX_EXACT_INTEGER or Decimal(repr(exact)) != number:
-        raise UnfitValue("it has more digits than the application keeps")
+        raise UnfitValue("it has more digits than the vendor stores")
     return exact
 
 
@@ -91,11 +91,11 @@ def text(value: Any) -> str:
     """Return a text, or a number in plain decimal notation."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return number_text(value)
-    return check_string(value, "it is no text")
+    return check_string(value, "it is not text")
 
 
 def check_string(value: Any, otherwise: str) -> str:
-    """Return *value* if it is a string. Otherwise raises ``Unfit`` with *otherwise*."""
+    """Return *value* if it is a string. Otherwise raises ``UnfitValue`` with *otherwise*."""
     if not isinstance(value, str):
         raise UnfitValue(otherwise)
     return value
@@ -103,7 +103,7 @@ def check_string(value: Any, otherwise: str) -> str:
 
 def to_strings(value: Any, max_items: int) -> list[str]:
     """Return a list of strings. A single string counts as a list."""
-    return [check_string(item, "it is no string or list of strings") for item in to_items(value, max_items)]
+    return [check_string(item, "it is not a string or a list of strings") for item in to_items(value, max_items)]
 
 
 def to_items(value: Any, max_items: int) -> list[Any]:
@@ -133,7 +133,7 @@ def parse_datetime(value: Any) -> datetime:
 def check_milliseconds(moment: datetime) -> datetime:
     """Return *moment* if it has no more than millisecond precision, like vendors' timestamps."""
     if moment.microsecond % 1000:
-        raise UnfitValue("the application keeps milliseconds")
+        raise UnfitValue("the vendor stores only milliseconds")
     return moment
 
 

@@ -12,7 +12,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, UpstreamConflict
 from connector_gateway.kit.events import Events
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.models import Position
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation, unmetered
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, StepRunner, WriteStep
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.shapes import Page, Position, Result, UtcDatetime
+from connector_gateway.kit.models import Page, Position, Result, UtcDatetime
 
 C = TypeVar("C")
 R = TypeVar("R", bound=Result)

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from connector_gateway.kit.upstream.client import is_unauthorised
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 MARGIN_SECONDS = 60.0
 """Seconds before its expiry at which a token is refreshed by default."""
@@ -136,8 +136,8 @@ def parse_token_error(response: UpstreamResponse) -> str | None:
 class OAuthConfig:
     """The OAuth configuration of one connector: endpoints, scopes and vendor conventions."""
 
-    application: str
-    """The application's name for people."""
+    vendor: str
+    """The vendor's name for people, such as ``Notion``."""
 
     authorize: Endpoint
     """The authorisation endpoint, to which the browser is sent for consent."""

@@ -19,10 +19,10 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     all_errors,
 )
-from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.errors.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.events import EventSource
+from connector_gateway.kit.models import Listing, Page, Params, Position, Result
 from connector_gateway.kit.oauth import Account, OAuthConfig
-from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -164,7 +164,7 @@ def _declare(
         # Evaluated, because a module may have postponed annotations.
         hints = get_type_hints(perform)
         if unknown := set(targets) - set(hints["params"].model_fields):
-            raise TypeError(f"{perform.__name__} has no parameters {sorted(unknown)} that could name its target.")
+            raise TypeError(f"{perform.__name__} has no parameters {sorted(unknown)} that can name its target.")
         return Operation(
             name=perform.__name__,
             method=method,
@@ -255,8 +255,8 @@ class Connector(Generic[C]):
 
     @property
     def vendor(self) -> str:
-        """The name of the vendor's application, such as ``Notion``."""
-        return self.oauth.application if self.oauth else self.name
+        """The vendor's name for people, such as ``Notion``."""
+        return self.oauth.vendor if self.oauth else self.name
 
 
 AnyConnector = Connector[Any]

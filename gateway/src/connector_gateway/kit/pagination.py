@@ -48,7 +48,7 @@ class PageIterator(Generic[P]):
         if self._ended or self.pages_read >= self._most:
             if self._whole and not self.complete:
                 raise UpstreamError(
-                    f"The application's list does not end: {self.pages_read} pages were read, and there are more."
+                    f"The vendor's list does not end: {self.pages_read} pages were read, and there are more."
                 )
             raise StopAsyncIteration
         page, cursor = await self._fetch(self._cursor)

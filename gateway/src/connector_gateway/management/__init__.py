@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from connector_gateway.management.declaration import ManagementRoute
+    from connector_gateway.management.route_declaration import ManagementRoute
 
-NOT_RESOURCES = frozenset({"__init__", "declaration", "lists", "request", "routes"})
+NOT_RESOURCES = frozenset({"__init__", "list_parameters", "request", "route_declaration", "routes"})
 """Modules of this package without a resource."""
 
 FIRST = ("workspaces", "keys", "connections", "hooks", "webhooks", "operators", "audit", "runs")

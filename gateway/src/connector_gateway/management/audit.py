@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from connector_gateway.kit.errors import InvalidCursor
-from connector_gateway.kit.shapes import Identifier, Page, Result, UtcDatetime
-from connector_gateway.management.declaration import Resource
-from connector_gateway.management.lists import ListParams
+from connector_gateway.kit.models import Identifier, Page, Result, UtcDatetime
+from connector_gateway.management.list_parameters import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before
+from connector_gateway.management.route_declaration import Resource
 
 RESOURCE = Resource(
     "audit",

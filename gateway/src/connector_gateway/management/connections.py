@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.history.filters import check_filters
+from connector_gateway.core.history.run_filters import check_filters
 from connector_gateway.kit import errors
-from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
-from connector_gateway.management.declaration import Command, Resource
-from connector_gateway.management.lists import ListParams, Name
+from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
+from connector_gateway.management.list_parameters import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
+from connector_gateway.management.route_declaration import Command, Resource
 
 RESOURCE = Resource(
     "connections",

@@ -3,9 +3,9 @@
 from pydantic import Field
 
 from connector_gateway.kit.errors import HookNotFound, HookSecretKnown
-from connector_gateway.kit.shapes import Identifier, Params, Result, UtcDatetime
-from connector_gateway.management.declaration import Resource
+from connector_gateway.kit.models import Identifier, Params, Result, UtcDatetime
 from connector_gateway.management.request import ManagementRequest
+from connector_gateway.management.route_declaration import Resource
 
 RESOURCE = Resource("hooks", columns=("connector", "received_at"))
 
@@ -66,7 +66,7 @@ async def show_hook(request: ManagementRequest, params: NameHook) -> HookSecret:
     "DELETE /v1/hooks/{connector}",
     "forget CONNECTOR",
     errors=[HookNotFound],
-    confirmation="Deliveries signed with the present token are rejected from now on.",
+    confirmation="Deliveries signed with the current token are rejected from now on.",
 )
 async def forget_hook(request: ManagementRequest, params: NameHook) -> HookSecret:
     """Delete the token of a vendor's deliveries, so that the vendor can send another one."""

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from connector_gateway.core.access.operators import Role
 from connector_gateway.kit.errors import OperatorNotFound
-from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
-from connector_gateway.management.declaration import Resource
-from connector_gateway.management.lists import ListParams
+from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
+from connector_gateway.management.list_parameters import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before
+from connector_gateway.management.route_declaration import Resource
 
 RESOURCE = Resource("operators", columns=("name", "role", "operator_id", "revoked_at", "created_at"))
 

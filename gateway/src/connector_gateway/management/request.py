@@ -4,19 +4,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from connector_gateway.core.access.audited_actions import Actor
-from connector_gateway.core.history.filters import workspace_not_found
+from connector_gateway.core.audited_actions import Actor
+from connector_gateway.core.error_details import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
-from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.models import Position
 
 if TYPE_CHECKING:
     # The command line imports the declarations for its help, without the cost of importing all services.
-    from connector_gateway.core.access.audit import Audit
+    from connector_gateway.core.access.audit_trail import Audit
     from connector_gateway.core.access.keys import ApiKeys, Caller
     from connector_gateway.core.access.operators import Operator, Operators
     from connector_gateway.core.access.workspaces import Workspaces
     from connector_gateway.core.calls.cursors import CursorSigner
-    from connector_gateway.core.connections import ConnectionService, ConnectionStore
+    from connector_gateway.core.connections import ConnectionSetup, ConnectionStore
     from connector_gateway.core.events.inbound_hooks import InboundHooks
     from connector_gateway.core.history.runs import RunStore
     from connector_gateway.core.webhooks.subscriptions import Webhooks
@@ -31,7 +31,7 @@ class Management:
     workspaces: "Workspaces"
     keys: "ApiKeys"
     connections: "ConnectionStore"
-    connecting: "ConnectionService"
+    connecting: "ConnectionSetup"
     runs: "RunStore"
     hooks: "InboundHooks"
     webhooks: "Webhooks"

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from connector_gateway.kit.errors import ConnectionNotFound, QuotaExceeded, WebhookNotFound, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
-from connector_gateway.management.declaration import Command, Flag, Resource
-from connector_gateway.management.lists import ListParams, Name
+from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
+from connector_gateway.management.list_parameters import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
+from connector_gateway.management.route_declaration import Command, Flag, Resource
 
 RESOURCE = Resource(
     "webhooks",

@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope, Send
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.error_details import truncate
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.cached_documents import LazyDocument

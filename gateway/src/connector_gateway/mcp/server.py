@@ -39,8 +39,8 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
-from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.error_details import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.responses import RequestContext, common_headers, log_private
 from connector_gateway.http.api.routes import ApiContext, result_or_error
@@ -91,7 +91,7 @@ class McpServices:
         self.selector = choosing
         self.runs = runs
         self.tools = build_tools(connectors.values())
-        self.tool_caller = ToolCaller(edge.gateway, choosing)
+        self.tool_caller = ToolCaller(edge.executor, choosing)
         # It would end streams immediately on shutdown, but calls in progress have time to finish.
         AppStatus.enable_automatic_graceful_drain = False
 

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
+from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.gateway import Gateway
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.connections import ConnectionSelector
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from connector_gateway.mcp.results import DRY_RUN
 from connector_gateway.mcp.tools import Tool
 
@@ -33,8 +33,8 @@ class _DryRunFlag(msgspec.Struct):
 class ToolCaller:
     """Performs operations as tools. If no connection is specified, the only available one is used."""
 
-    def __init__(self, gateway: Gateway, choosing: ConnectionSelector) -> None:
-        self._gateway = gateway
+    def __init__(self, executor: CallExecutor, choosing: ConnectionSelector) -> None:
+        self._executor = executor
         self._choosing = choosing
 
     async def call(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
@@ -44,7 +44,7 @@ class ToolCaller:
         # The agent may act on instructions from untrusted content.
         run.mentions = None if caller.mentions == "allow" else NEUTRALISE
         read = partial(self._read, caller, tool, arguments, arguments_json)
-        return await self._gateway.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
+        return await self._executor.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
 
     async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, arguments_json: bytes) -> Body:
         """Return the body for *arguments_json*, and store fields that HTTP sends outside of the body in *arguments*."""
@@ -74,12 +74,12 @@ def _pop_dry_run(fields: Fields, operation: AnyOperation) -> None:
     value: Any = msgspec.json.decode(fields.pop(DRY_RUN))
     if value is not None and not isinstance(value, bool):
         raise InvalidParameters(
-            f"Parameter {DRY_RUN} cannot be used as given.",
+            f"Parameter {DRY_RUN} is invalid.",
             {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": value},
         )
 
 
-def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
+def _pop_key(fields: Fields, operation: AnyOperation) -> NormalizedKey | None:
     """Remove the idempotency key from *fields* and return it, unless it is a body field of the operation."""
     if operation.scope == "read" or IDEMPOTENCY_FIELD in operation.parameters or IDEMPOTENCY_FIELD not in fields:
         return None
@@ -87,7 +87,7 @@ def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
     key = decode(bytes(fields.pop(IDEMPOTENCY_FIELD)))
     if key is not None and not isinstance(key, str):
         raise InvalidParameters(
-            f"Parameter {IDEMPOTENCY_FIELD} cannot be used as given.",
+            f"Parameter {IDEMPOTENCY_FIELD} is invalid.",
             {"parameter": IDEMPOTENCY_FIELD, "message": "Input should be a valid string", "value": key},
         )
-    return None if key is None else KeyText.parse(key)
+    return None if key is None else NormalizedKey.parse(key)

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import CONNECTION
-from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.mcp.results import DRY_RUN
 
 KEY_SCHEMA: Schema = {

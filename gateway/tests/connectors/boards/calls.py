@@ -8,7 +8,7 @@ WRITE = ("boards.comment_on_card", "/1/cards")
 """The name of a write in the simulation, and the start of the path of its vendor request."""
 
 
-def readings(examples: Examples) -> Sequence[ReadCall]:
+def list_reads(examples: Examples) -> Sequence[ReadCall]:
     """Return calls that change nothing. The first one sends a vendor request each time."""
     return [
         ReadCall("GET", "/lists", {"board_id": examples["board_id"]}),

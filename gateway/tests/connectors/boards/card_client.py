@@ -108,7 +108,7 @@ class CardClient:
     def is_first_and_last(self) -> tuple[bool, bool]:
         """Return whether the card is the first of its list, and whether it is the last."""
         card = self.emulator.store.cards[self.card_id]
-        positions = [other.pos for other in card.siblings()]
+        positions = [other.pos for other in card.neighbours()]
         return card.pos == min(positions), card.pos == max(positions)
 
     def count_cards(self, name: str) -> int:

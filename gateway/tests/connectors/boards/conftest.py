@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.tests.connectors.boards.card_client import CardClient, Switch
-from gateway.tests.connectors.conftest import Beside
+from gateway.tests.connectors.conftest import GatewayStarter
 from harness.gateway_server import Gateway
 
 
@@ -15,21 +15,21 @@ def client(gateway: Gateway) -> CardClient:
 
 
 @pytest.fixture
-def with_short_queue(beside: Beside) -> Switch:
+def with_short_queue(start_gateway: GatewayStarter) -> Switch:
     """Returns a client of a gateway with separate budgets, which queues requests for at most a second."""
-    gateway = beside(GATEWAY_QUEUE_SECONDS="1", GATEWAY_RUN_SECONDS="1")
+    gateway = start_gateway(GATEWAY_QUEUE_SECONDS="1", GATEWAY_RUN_SECONDS="1")
     return lambda client: CardClient(gateway, client.card_id)
 
 
 @pytest.fixture
-def with_long_settling(beside: Beside) -> Switch:
+def with_long_settling(start_gateway: GatewayStarter) -> Switch:
     """Returns a client of a gateway that expects requests to take effect for up to a minute."""
-    gateway = beside(GATEWAY_BOARDS_SETTLE_SECONDS="60")
+    gateway = start_gateway(GATEWAY_BOARDS_SETTLE_SECONDS="60")
     return lambda client: CardClient(gateway, client.card_id)
 
 
 @pytest.fixture
-def with_empty_cache(beside: Beside) -> Switch:
+def with_empty_cache(start_gateway: GatewayStarter) -> Switch:
     """Returns a client of a gateway with an empty cache."""
-    gateway = beside()
+    gateway = start_gateway()
     return lambda client: CardClient(gateway, client.card_id)

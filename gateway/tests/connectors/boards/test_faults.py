@@ -10,7 +10,7 @@ from gateway.tests.connectors.boards.card_client import STEPS, CardClient, Switc
 from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.data.state import format_timestamp
+from workspace_sandbox.kit.clock import format_timestamp
 
 HTML = "<html><body>Bad Gateway</body></html>"
 

@@ -8,7 +8,7 @@ import pytest
 from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from gateway.tests.connectors.boards.card_client import STEPS, UNKNOWN
 
 SOME_DAY = "2026-11-20T10:00:00.000Z"
@@ -77,7 +77,7 @@ def test_missing_labels_are_reported_with_their_positions() -> None:
         ({"due": "2026-12-01T10:00:00+02:00"}, {"due": "2026-12-01T08:00:00.000Z"}),
     ],
 )
-def test_only_given_fields_are_sent(fields: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_only_specified_fields_are_sent(fields: dict[str, Any], expected: dict[str, Any]) -> None:
     params = build_params(**fields)
 
     body = mapping.new_card(UNKNOWN, params, mapping.label_ids(LABELS, params.labels))

@@ -322,7 +322,7 @@ def test_labels_are_omitted_if_not_requested(client: CardClient, value: str) -> 
     assert {"board_name", "lists"} == set(reply.data)
 
 
-def test_cards_beyond_the_first_thousand_are_counted(client: CardClient) -> None:
+def test_cards_after_the_first_thousand_are_counted(client: CardClient) -> None:
     board_id, store, author = client.examples["closed_board_id"], client.emulator.store, client.author()
     crowded = store.add_list(author, store.boards[board_id], "Crowded")
     deque((store.add_card(author, crowded, f"Card {number}") for number in range(2100)), maxlen=0)

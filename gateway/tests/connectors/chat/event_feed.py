@@ -46,62 +46,62 @@ def connect(gateway: Gateway, **settings: Any) -> str:
         },
     )
     connection_id: str = response.data["connection_id"]
-    prove(gateway, connection_id)
+    confirm_app(gateway, connection_id)
     return connection_id
 
 
-def prove(gateway: Gateway, connection_id: str) -> None:
+def confirm_app(gateway: Gateway, connection_id: str) -> None:
     """Deliver an event to the connection's bot, which confirms its app, and wait until it receives deliveries."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
-    wait_until(lambda: is_introduced(gateway, connection_id))
-    deliver(gateway, callback({"type": "app_home_opened"}))
-    heed(gateway, connection_id)
+    wait_until(lambda: is_identified(gateway, connection_id))
+    deliver(gateway, build_envelope({"type": "app_home_opened"}))
+    wait_for_poll(gateway, connection_id)
 
 
-def is_introduced(gateway: Gateway, connection_id: str) -> bool:
+def is_identified(gateway: Gateway, connection_id: str) -> bool:
     """Return True if the first poll of a connection has identified its account and has ended."""
     watch = watch_of(gateway, connection_id)
     return watch.account is not None and watch.lease is None
 
 
-def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
+def change_settings(gateway: Gateway, connection_id: str, **settings: Any) -> None:
     """Change the settings and wait until a poll has used them."""
     gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"settings": settings})
-    heed(gateway, connection_id)
+    wait_for_poll(gateway, connection_id)
 
 
-def heed(gateway: Gateway, connection_id: str) -> None:
+def wait_for_poll(gateway: Gateway, connection_id: str) -> None:
     """Wake the pollers and wait until they have polled."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
-    wait_until(lambda: listens(gateway, connection_id))
+    wait_until(lambda: is_idle(gateway, connection_id))
 
 
-def listens(gateway: Gateway, connection_id: str) -> bool:
+def is_idle(gateway: Gateway, connection_id: str) -> bool:
     """Return True if a connection has been polled and no poll is due."""
     watch = watch_of(gateway, connection_id)
     return watch.account is not None and watch.due_at is None and watch.lease is None
 
 
-def status_of(gateway: Gateway, connection_id: str) -> str:
+def get_status(gateway: Gateway, connection_id: str) -> str:
     """Return the status of a connection."""
     return str(gateway.operator("GET", f"/v1/connections/{connection_id}").data["status"])
 
 
-def act(gateway: Gateway, times: int = 1, **action: Any) -> Any:
-    """Perform a user action and wait until *times* deliveries were acknowledged."""
-    known = len(deliveries(gateway))
+def perform(gateway: Gateway, times: int = 1, **action: Any) -> Any:
+    """Perform a user action, and wait until *times* deliveries are acknowledged."""
+    known = len(list_deliveries(gateway))
     done = gateway.act("chat", **action)
-    wait_until(lambda: len(deliveries(gateway)) >= known + times)
+    wait_until(lambda: len(list_deliveries(gateway)) >= known + times)
     return done
 
 
-def say(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: Any) -> str:
+def post_message(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: Any) -> str:
     """Write a message, wait until it was delivered, and return its identifier."""
-    said = act(gateway, times, action="message", channel_id=channel_id, text=text, **more)
-    return str(said["ts"])
+    posted = perform(gateway, times, action="message", channel_id=channel_id, text=text, **more)
+    return str(posted["ts"])
 
 
-def deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:
+def list_deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:
     """Return the attempts of deliveries."""
     tried: Sequence[dict[str, Any]] = gateway.act("chat", action="deliveries")["deliveries"]
     return tried
@@ -113,12 +113,12 @@ def events(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[dict[
     return data
 
 
-def texts(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[str]:
+def read_texts(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[str]:
     """Return the texts of the first page of the feed."""
     return [event["text"] for event in events(gateway, connection_id, **query)]
 
 
-def callback(event: dict[str, Any], **more: Any) -> dict[str, Any]:
+def build_envelope(event: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return the envelope of an event."""
     authorizations = [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}]
     outer = {"type": "event_callback", "team_id": TEAM, "api_app_id": APP, "event_id": "Ev0BYHAND"}
@@ -131,7 +131,7 @@ def message(channel_id: str, text: str, **more: Any) -> dict[str, Any]:
     return {"type": "message", "channel": channel_id, "user": "U04NW000002", "text": text, "ts": ts, **more}
 
 
-def signed(body: bytes, at: float | None = None, secret: str = SIGNING_SECRET) -> dict[str, str]:
+def sign(body: bytes, at: float | None = None, secret: str = SIGNING_SECRET) -> dict[str, str]:
     """Return the headers of a delivery signed at that time."""
     timestamp = str(int(time.time() if at is None else at))
     digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
@@ -141,7 +141,7 @@ def signed(body: bytes, at: float | None = None, secret: str = SIGNING_SECRET) -
 def deliver(gateway: Gateway, envelope: dict[str, Any], **headers: str) -> Reply:
     """Deliver an envelope with a valid signature."""
     body = json.dumps(envelope).encode()
-    return post(gateway, body, signed(body) | headers)
+    return post(gateway, body, sign(body) | headers)
 
 
 def post(gateway: Gateway, body: bytes, headers: dict[str, str]) -> Reply:

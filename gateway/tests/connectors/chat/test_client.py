@@ -56,7 +56,7 @@ def test_an_error_with_status_200_is_classified_by_its_code(code: str, error: ty
 
 
 @pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
-def test_remarks_that_cannot_be_read_are_left_out(remarks: Any) -> None:
+def test_malformed_warnings_are_omitted(remarks: Any) -> None:
     assert [{"vendor_code": "no_text"}] == vendor_error("no_text", response_metadata=remarks).details
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
 
 
-def said(**fields: Any) -> wire.Message:
+def build_message(**fields: Any) -> wire.Message:
     expected = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
     return convert(expected | fields, wire.Message)
 
@@ -101,7 +101,7 @@ def test_a_part_of_a_word_is_no_keyword(keyword: str, text: str) -> None:
     assert [] == mapping.keywords.matching_keywords(text, [keyword])
 
 
-def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
+def test_equally_displayed_keywords_count_once() -> None:
     assert ["Deploy", "now"] == mapping.keywords.matching_keywords("deploy now", ["Deploy", "DEPLOY", "now", "never"])
 
 
@@ -134,7 +134,7 @@ def test_markup_is_read_as_it_is_displayed(text: str, visible: str) -> None:
     ],
     ids=["words", "letters", "brackets", "labels", "ideographs", "marks", "entities"],
 )
-def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
+def test_the_searched_text_grows_linearly_with_the_message(text: str) -> None:
     keywords = ["a" * 99 + "b", "<a|" * 33, *(f"deploy deploy {number}" for number in range(98))]
 
     assert "deploy deploy 7" not in mapping.keywords.matching_keywords(text, keywords)
@@ -146,14 +146,14 @@ def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
 
 @requirement("chat-30", "chat-41")
 def test_without_keywords_a_message_is_one_observation() -> None:
-    (seen,) = mapping.events.observe(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
+    (seen,) = mapping.events.observe(build_message(text="R&amp;D <@U1>"), "C1", {}, STATE)
 
     assert ("message.posted", "C1") == (seen.type, seen.channel)
     assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
 
 
-def test_each_keyword_is_an_observation_of_its_own() -> None:
-    seen = mapping.events.observe(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+def test_each_keyword_is_a_separate_observation() -> None:
+    seen = mapping.events.observe(build_message(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
 
     assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
     assert {"message.keyword"} == {one.type for one in seen}
@@ -161,15 +161,15 @@ def test_each_keyword_is_an_observation_of_its_own() -> None:
 
 
 def test_a_respelt_keyword_is_the_same_observation() -> None:
-    (before,) = mapping.events.observe(said(), "C1", {"keywords": ["Deploy"]}, STATE)
-    (after,) = mapping.events.observe(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+    (before,) = mapping.events.observe(build_message(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.events.observe(build_message(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
     assert before.identity == after.identity
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
 def test_messages_of_people_and_apps_are_observed(subtype: str | None) -> None:
-    assert mapping.events.observe(said(subtype=subtype), "C1", {}, STATE)
+    assert mapping.events.observe(build_message(subtype=subtype), "C1", {}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_messages_of_people_and_apps_are_observed(subtype: str | None) -> None:
     ],
     ids=str,
 )
-def test_anything_else_is_not(fields: dict[str, Any]) -> None:
-    assert [] == mapping.events.observe(said(**fields), "C1", {}, STATE)
+def test_other_events_are_not_observed(fields: dict[str, Any]) -> None:
+    assert [] == mapping.events.observe(build_message(**fields), "C1", {}, STATE)
 
 
-def test_a_message_without_a_person_is_by_its_bot() -> None:
-    (seen,) = mapping.events.observe(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+def test_the_author_of_a_bot_message_is_the_bot() -> None:
+    (seen,) = mapping.events.observe(build_message(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
 
     assert "B9" == seen.data["author"]
 
@@ -227,7 +227,7 @@ def test_conversations_are_read_if_both_permissions_are_granted(scopes: set[str]
     assert types == mapping.events.readable_types(scopes)
 
 
-def test_threads_are_read_that_were_replied_to_since() -> None:
+def test_threads_with_new_replies_are_read() -> None:
     messages = [
         wire.Message(ts="1.000000"),
         wire.Message(ts="2.000000", reply_count=1, latest_reply="5.000000"),
@@ -239,5 +239,5 @@ def test_threads_are_read_that_were_replied_to_since() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "ts"), [(1_790_000_000.5, "1790000000.500000"), (0.0, "0000000000.000000")])
-def test_the_identifier_of_an_instant_sorts_as_text(seconds: float, ts: str) -> None:
+def test_timestamps_sort_as_text(seconds: float, ts: str) -> None:
     assert ts == mapping.messages.message_ts(seconds)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.tests.connectors.chat.event_feed import texts
+from gateway.tests.connectors.chat.event_feed import read_texts
 from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.all_connectors import only
 from harness.gateway_server import run_gateway
@@ -45,12 +45,12 @@ def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
         created.end()
 
 
-def control(installation: Installation, what: str, **body: Any) -> None:
-    reply = installation.http.post(f"{installation.sandbox.address}/_control/chat/{what}", json=body)
+def control(installation: Installation, prefix: str, **body: Any) -> None:
+    reply = installation.http.post(f"{installation.sandbox.address}/_control/chat/{prefix}", json=body)
     assert 200 == reply.status_code, reply.text
 
 
-def say(installation: Installation, *spoken: str) -> Sequence[str]:
+def post_message(installation: Installation, *spoken: str) -> Sequence[str]:
     """Write messages to both channels alternately."""
     for number, text in enumerate(spoken):
         control(installation, "act", action="message", channel_id=[GENERAL, RANDOM][number % 2], text=text)
@@ -65,26 +65,26 @@ def feed(installation: Installation) -> httpx.Response:
     )
 
 
-def heard(installation: Installation, what: str) -> Sequence[str]:
-    """Return the texts of the feed that begin with *what*."""
-    return [event["text"] for event in feed(installation).json()["data"] if event["text"].startswith(what)]
+def list_texts(installation: Installation, prefix: str) -> Sequence[str]:
+    """Return the texts of the feed that begin with *prefix*."""
+    return [event["text"] for event in feed(installation).json()["data"] if event["text"].startswith(prefix)]
 
 
-def delivered(installation: Installation) -> int:
+def count_deliveries(installation: Installation) -> int:
     """Return the number of accepted deliveries."""
     tried = installation.sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
     return sum(delivery["reason"] is None for delivery in tried)
 
 
 @requirement("chat-44", "chat-47")
-def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_doubled(installation: Installation) -> None:
+def test_a_kill_during_repeated_deliveries_loses_no_message(installation: Installation) -> None:
     control(installation, "knobs", events_url=f"{installation.base_url}/hooks/chat", retry_seconds=[], limits=False)
     control(installation, "knobs", deliver_twice=True, deliver_disordered=True)
-    before = say(installation, *(f"kill, before {number}" for number in range(4)))
-    wait_until(lambda: len(heard(installation, "kill")) == len(before))
-    rushed = say(installation, *(f"kill, rushed {number}" for number in range(6)))
+    before = post_message(installation, *(f"kill, before {number}" for number in range(4)))
+    wait_until(lambda: len(list_texts(installation, "kill")) == len(before))
+    rushed = post_message(installation, *(f"kill, rushed {number}" for number in range(6)))
     installation.end(signal.SIGKILL)
-    meanwhile = say(installation, *(f"kill, meanwhile {number}" for number in range(6)))
+    meanwhile = post_message(installation, *(f"kill, meanwhile {number}" for number in range(6)))
     throttled = {
         "path": "/api/conversations.history",
         "fault": "status",
@@ -93,26 +93,26 @@ def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_double
     }
     control(installation, "faults", **throttled)
     installation.start()
-    after = say(installation, "kill, after")
-    wait_until(lambda: len(heard(installation, "kill")) >= 17)
+    after = post_message(installation, "kill, after")
+    wait_until(lambda: len(list_texts(installation, "kill")) >= 17)
 
-    assert sorted([*before, *rushed, *meanwhile, *after]) == sorted(heard(installation, "kill"))
+    assert sorted([*before, *rushed, *meanwhile, *after]) == sorted(list_texts(installation, "kill"))
     assert [] == feed(installation).headers.get_list("warning")
 
 
 @requirement("chat-44", "chat-47")
-def test_a_message_that_is_redelivered_and_read_is_stored_once(installation: Installation) -> None:
+def test_a_redelivered_and_polled_message_is_stored_once(installation: Installation) -> None:
     address = f"{installation.base_url}/hooks/chat"
     control(installation, "knobs", events_url=address, retry_seconds=[0.5] * 120, deliver_twice=False)
     code = installation.end(signal.SIGTERM)
-    known = delivered(installation)
-    meanwhile = say(installation, *(f"stop, meanwhile {number}" for number in range(6)))
+    known = count_deliveries(installation)
+    meanwhile = post_message(installation, *(f"stop, meanwhile {number}" for number in range(6)))
     installation.start()
-    wait_until(lambda: delivered(installation) >= known + len(meanwhile))
-    wait_until(lambda: len(heard(installation, "stop")) >= len(meanwhile))
+    wait_until(lambda: count_deliveries(installation) >= known + len(meanwhile))
+    wait_until(lambda: len(list_texts(installation, "stop")) >= len(meanwhile))
 
     assert 0 == code
-    assert list(meanwhile) == sorted(heard(installation, "stop"))
+    assert list(meanwhile) == sorted(list_texts(installation, "stop"))
 
 
 @requirement("chat-48")
@@ -124,9 +124,9 @@ def test_without_deliveries_messages_are_read_from_the_history(sandbox: Sandbox,
         connection = gateway.connections["chat"]
         gateway.operator("PATCH", f"/v1/connections/{connection}", json={"settings": {"channels": ["general"]}})
         parent = gateway.act("chat", action="message", channel_id=GENERAL, text="first")["ts"]
-        wait_until(lambda: texts(gateway, connection) == ["first"])
+        wait_until(lambda: read_texts(gateway, connection) == ["first"])
         gateway.act("chat", action="message", channel_id=GENERAL, text="second", thread_ts=parent)
-        wait_until(lambda: texts(gateway, connection) == ["first", "second"])
+        wait_until(lambda: read_texts(gateway, connection) == ["first", "second"])
         unsigned = gateway.request("POST", "/hooks/chat", json={"type": "url_verification", "challenge": "c"})
 
     assert (401, "invalid_signature") == (unsigned.status, unsigned.code)

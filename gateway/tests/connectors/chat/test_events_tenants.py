@@ -9,15 +9,15 @@ from gateway.tests.connectors.chat.event_feed import (
     APP,
     BOT_USER,
     TEAM,
-    callback,
+    build_envelope,
     connect,
     deliver,
     events,
-    heed,
+    get_status,
     message,
+    read_texts,
     run_watching_gateway,
-    status_of,
-    texts,
+    wait_for_poll,
 )
 from gateway.tests.connectors.chat.vendor_view import EMPTY, PERSON, PRIVATE
 from harness.gateway_server import Gateway
@@ -32,21 +32,21 @@ MANY = 1000
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with run_watching_gateway(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
         yield gateway
 
 
 @pytest.fixture
-def gateway(room: Gateway) -> Gateway:
-    room.clear("chat")
-    room.authorise("chat")
-    room.knob("chat", events_url="")
-    return room
+def gateway(module_gateway: Gateway) -> Gateway:
+    module_gateway.clear("chat")
+    module_gateway.authorise("chat")
+    module_gateway.knob("chat", events_url="")
+    return module_gateway
 
 
 @pytest.fixture
-def other(gateway: Gateway) -> str:
+def other_connection(gateway: Gateway) -> str:
     """Create a connection of the other app in another customer's workspace."""
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "B"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "chat", "credentials": {"token": VISITOR_TOKEN}}
@@ -57,21 +57,19 @@ def other(gateway: Gateway) -> str:
     return connection_id
 
 
-def seen(gateway: Gateway, connection_id: str) -> list[str]:
+def list_stored_texts(gateway: Gateway, connection_id: str) -> list[str]:
     """Return the texts in the feed of any customer's connection."""
     rows, _ = gateway.run(gateway.app._feed.latest(connection_id))
     return [row["data"]["text"] for row in rows]
 
 
 @requirement("chat-53", "connections-33")
-def test_a_private_message_reaches_the_named_bot_and_no_other_app_of_the_workspace(
-    gateway: Gateway, other: str
-) -> None:
+def test_a_private_message_reaches_only_the_named_bot(gateway: Gateway, other_connection: str) -> None:
     ours = connect(gateway)
-    deliver(gateway, callback(message(PRIVATE, "for A only", channel_type="group")))
+    deliver(gateway, build_envelope(message(PRIVATE, "for A only", channel_type="group")))
 
-    assert ["for A only"] == texts(gateway, ours)
-    assert [] == seen(gateway, other)
+    assert ["for A only"] == read_texts(gateway, ours)
+    assert [] == list_stored_texts(gateway, other_connection)
 
 
 @requirement("chat-53", "connections-33")
@@ -87,74 +85,74 @@ def test_a_private_message_reaches_the_named_bot_and_no_other_app_of_the_workspa
     ],
     ids=["team", "context team", "a person", "not a bot", "no app", "another team"],
 )
-def test_neither_a_team_nor_an_unproven_identity_is_an_authorisation(
-    gateway: Gateway, other: str, more: dict[str, Any]
+def test_a_team_or_an_unconfirmed_identity_is_no_authorisation(
+    gateway: Gateway, other_connection: str, more: dict[str, Any]
 ) -> None:
-    deliver(gateway, callback(message(PRIVATE, "not for B"), **more))
-    settle(gateway, other)
+    deliver(gateway, build_envelope(message(PRIVATE, "not for B"), **more))
+    settle(gateway, other_connection)
 
-    assert [] == seen(gateway, other)
+    assert [] == list_stored_texts(gateway, other_connection)
 
 
 @requirement("chat-53", "connections-33")
 def test_a_bot_of_one_app_receives_no_deliveries_of_another(gateway: Gateway) -> None:
     ours = connect(gateway)
-    deliver(gateway, callback(message(EMPTY, "of another app"), api_app_id="A0ANOTHER"))
+    deliver(gateway, build_envelope(message(EMPTY, "of another app"), api_app_id="A0ANOTHER"))
 
-    assert [] == texts(gateway, ours)
+    assert [] == read_texts(gateway, ours)
 
 
 @requirement("chat-53", "connections-33")
-def test_a_delivery_for_the_other_apps_bot_reaches_that_one_alone(gateway: Gateway, other: str) -> None:
+def test_a_delivery_for_another_app_reaches_only_its_bot(gateway: Gateway, other_connection: str) -> None:
     ours = connect(gateway)
     theirs = [NAMED | {"user_id": VISITOR.bot_user_id}]
-    deliver(gateway, callback(message(EMPTY, "for B"), authorizations=theirs, api_app_id=VISITOR.app_id))
+    deliver(gateway, build_envelope(message(EMPTY, "for B"), authorizations=theirs, api_app_id=VISITOR.app_id))
 
-    assert [] == texts(gateway, ours)
-    assert ["for B"] == seen(gateway, other)
+    assert [] == read_texts(gateway, ours)
+    assert ["for B"] == list_stored_texts(gateway, other_connection)
 
 
 @requirement("chat-53", "connections-33")
-def test_all_of_a_thousand_authorisations_count_and_only_those(gateway: Gateway, other: str) -> None:
+def test_exactly_the_listed_thousand_authorisations_count(gateway: Gateway, other_connection: str) -> None:
     ours = connect(gateway)
     crowd = [NAMED | {"team_id": f"T0{number}", "user_id": f"U0{number}"} for number in range(MANY - 1)]
-    reply = deliver(gateway, callback(message(EMPTY, "to a thousand"), authorizations=[*crowd, NAMED]))
+    reply = deliver(gateway, build_envelope(message(EMPTY, "to a thousand"), authorizations=[*crowd, NAMED]))
 
     assert 200 == reply.status
-    assert ["to a thousand"] == texts(gateway, ours)
-    assert [] == seen(gateway, other)
+    assert ["to a thousand"] == read_texts(gateway, ours)
+    assert [] == list_stored_texts(gateway, other_connection)
 
 
 @requirement("connections-34")
-def test_beyond_a_thousand_authorisations_a_connection_looks_for_itself(gateway: Gateway) -> None:
+def test_with_more_than_a_thousand_authorisations_connections_are_polled(gateway: Gateway) -> None:
     ours = connect(gateway)
     crowd = [NAMED | {"team_id": f"T0{number}", "user_id": f"U0{number}"} for number in range(MANY)]
     gateway.act("chat", action="message", channel_id=EMPTY, text="to more")
-    deliver(gateway, callback(message(EMPTY, "as delivered"), authorizations=[*crowd, NAMED]))
-    wait_until(lambda: texts(gateway, ours))
+    deliver(gateway, build_envelope(message(EMPTY, "as delivered"), authorizations=[*crowd, NAMED]))
+    wait_until(lambda: read_texts(gateway, ours))
 
-    assert ["to more"] == texts(gateway, ours)
+    assert ["to more"] == read_texts(gateway, ours)
 
 
 @requirement("chat-54")
-def test_until_a_delivery_proves_the_app_a_connection_is_polled(gateway: Gateway, other: str) -> None:
-    is_due = watch_of(gateway, other).due_at is not None
+def test_a_connection_is_polled_until_a_delivery_confirms_its_app(gateway: Gateway, other_connection: str) -> None:
+    is_due = watch_of(gateway, other_connection).due_at is not None
     theirs = [NAMED | {"user_id": VISITOR.bot_user_id}]
-    deliver(gateway, callback({"type": "app_home_opened"}, authorizations=theirs, api_app_id=VISITOR.app_id))
-    heed(gateway, other)
+    deliver(gateway, build_envelope({"type": "app_home_opened"}, authorizations=theirs, api_app_id=VISITOR.app_id))
+    wait_for_poll(gateway, other_connection)
 
     assert is_due
-    assert watch_of(gateway, other).due_at is None
+    assert watch_of(gateway, other_connection).due_at is None
 
 
 @requirement("connections-34")
-def test_a_channel_that_the_scopes_do_not_open_is_not_taken_from_a_delivery(gateway: Gateway) -> None:
+def test_a_delivery_of_a_channel_outside_the_scopes_is_ignored(gateway: Gateway) -> None:
     gateway.knob("chat", scopes="channels:read,channels:history")
     ours = connect(gateway)
-    deliver(gateway, callback(message(PRIVATE, "unreadable", channel_type="group")))
-    deliver(gateway, callback(message(EMPTY, "readable", channel_type="channel")))
+    deliver(gateway, build_envelope(message(PRIVATE, "unreadable", channel_type="group")))
+    deliver(gateway, build_envelope(message(EMPTY, "readable", channel_type="channel")))
 
-    assert ["readable"] == texts(gateway, ours)
+    assert ["readable"] == read_texts(gateway, ours)
 
 
 @requirement("chat-49", "chat-55")
@@ -163,30 +161,30 @@ def test_a_channel_that_the_scopes_do_not_open_is_not_taken_from_a_delivery(gate
     [{"type": "app_uninstalled"}, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}],
     ids=["uninstalled", "revoked"],
 )
-def test_the_end_of_one_app_leaves_the_other_apps_connections_active(
-    gateway: Gateway, other: str, event: dict[str, Any]
+def test_uninstalling_one_app_leaves_connections_of_others_active(
+    gateway: Gateway, other_connection: str, event: dict[str, Any]
 ) -> None:
     ours = connect(gateway, channels=[EMPTY])
     gateway.revoke("chat")
-    deliver(gateway, callback(event))
+    deliver(gateway, build_envelope(event))
 
-    assert ["revoked", "active"] == [status_of(gateway, each) for each in (ours, other)]
+    assert ["revoked", "active"] == [get_status(gateway, each) for each in (ours, other_connection)]
 
 
-def test_an_app_that_is_uninstalled_takes_all_of_its_proven_connections_in_the_team_along(gateway: Gateway) -> None:
+def test_uninstalling_an_app_revokes_its_confirmed_connections_of_the_team(gateway: Gateway) -> None:
     ours = connect(gateway, channels=[EMPTY])
     gateway.revoke("chat")
-    deliver(gateway, callback({"type": "app_uninstalled"}, authorizations=[], api_app_id=APP))
+    deliver(gateway, build_envelope({"type": "app_uninstalled"}, authorizations=[], api_app_id=APP))
 
-    assert "revoked" == status_of(gateway, ours)
+    assert "revoked" == get_status(gateway, ours)
     assert 401 == gateway.get("/chat/channels", connection_id=ours).status
 
 
-def test_an_event_is_delivered_once_though_a_poll_finds_it_too(gateway: Gateway) -> None:
+def test_a_delivered_and_polled_event_is_stored_once(gateway: Gateway) -> None:
     ours = connect(gateway, channels=[EMPTY])
-    said = gateway.act("chat", action="message", channel_id=EMPTY, text="once")
-    deliver(gateway, callback(message(EMPTY, "once") | {"ts": said["ts"]}))
-    deliver(gateway, callback(message(EMPTY, "look") | {"ts": said["ts"]}, authorizations=[]))
-    heed(gateway, ours)
+    posted = gateway.act("chat", action="message", channel_id=EMPTY, text="once")
+    deliver(gateway, build_envelope(message(EMPTY, "once") | {"ts": posted["ts"]}))
+    deliver(gateway, build_envelope(message(EMPTY, "look") | {"ts": posted["ts"]}, authorizations=[]))
+    wait_for_poll(gateway, ours)
 
     assert ["once"] == [event["text"] for event in events(gateway, ours)]

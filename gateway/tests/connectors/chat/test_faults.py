@@ -1,27 +1,26 @@
 """Errors, throttling, failures and lost responses of the chat connector."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from connector_gateway.connectors.chat import client
 from gateway.tests.connectors.chat.vendor_view import (
     GENERAL,
-    OURS,
     PERSON,
     PRIVATE,
     RANDOM,
     THEIRS,
     UNJOINED,
-    another_connection,
     count_requests,
+    create_connection_without_cache,
+    find_channels,
+    get_scopes_without,
     message,
-    said,
-    without,
     workspace,
 )
-from harness.gateway_server import Gateway, Reply
+from harness.gateway_server import Gateway
 from harness.interrupted_writes import interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 
@@ -33,34 +32,13 @@ HISTORY = "/api/conversations.history"
 GLITCH = "<!doctype html><title>There has been a glitch</title>"
 
 
-class Write(NamedTuple):
-    """A write, with the vendor's method that it calls."""
-
-    method: str
-    path: str
-    body: dict[str, Any]
-    upstream: str
-
-    def send(self, gateway: Gateway, **more: Any) -> Reply:
-        reply: Reply = getattr(gateway, self.method)(self.path, **self.body, **more)
-        return reply
-
-
-WRITES = {
-    POST: Write("post", "/chat/messages", {"channel": RANDOM, "text": "a post"}, POST),
-    UPDATE: Write("patch", f"/chat/messages/{OURS}", {"channel": GENERAL, "text": "an edit"}, UPDATE),
-    REACT: Write("post", "/chat/reactions", {"channel": GENERAL, "message_ts": OURS, "emoji": "rocket"}, REACT),
-}
-every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-
-
 def inject_error(gateway: Gateway, path: str, code: str, **more: Any) -> None:
     """Inject a vendor error with status 200."""
     body = {"ok": False, "error": code}
     gateway.fault("chat", path=path, fault="status", **{"status": 200, "body": body} | more)
 
 
-# Refusals
+# Vendor errors
 
 
 @requirement("common-48")
@@ -78,7 +56,7 @@ def test_the_vendors_warnings_on_an_error_are_reported_without_secrets(gateway: 
 # Throttling
 
 
-def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) -> None:
+def test_a_throttle_without_a_delay_lasts_a_second(gateway: Gateway) -> None:
     gateway.fault("chat", path=LIST, fault="status", status=429, body="")
 
     reply = gateway.get("/chat/channels", limit=1)
@@ -107,11 +85,11 @@ UNDONE: dict[str, dict[str, Any]] = {
     "without what was made": {"fault": "status", "status": 200, "body": {"ok": True}},
     "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
 }
-"""Faults after which a write was not done but its outcome is unknown."""
+"""Faults after which a write was not performed, but its outcome is unknown."""
 
 
 def test_a_post_is_not_started_if_the_workspace_cannot_be_read(gateway: Gateway) -> None:
-    fresh = another_connection(gateway)
+    fresh = create_connection_without_cache(gateway)
     gateway.fault("chat", path="/api/auth.test", fault="status", status=500, times=3)
 
     failed = gateway.post("/chat/messages", connection_id=fresh, channel=RANDOM, text="never begun")
@@ -120,7 +98,7 @@ def test_a_post_is_not_started_if_the_workspace_cannot_be_read(gateway: Gateway)
     assert 0 == count_requests(gateway, "chat.postMessage")
 
 
-# Posts whose answer never came
+# Posts with a lost response
 
 
 CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
@@ -136,7 +114,7 @@ def test_a_post_that_could_not_be_searched_is_matched_by_the_repeat(gateway: Gat
     response = post()
 
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert [RANDOM] == said(gateway, "blind")
+    assert [RANDOM] == find_channels(gateway, "blind")
     assert "blind" == message(gateway, RANDOM, response.data["message_ts"]).text
 
 
@@ -146,7 +124,7 @@ def test_a_post_is_matched_by_any_name_of_its_channel(gateway: Gateway, channel:
 
     posted = gateway.post("/chat/messages", channel=channel, text=f"found in {channel}").data
 
-    assert said(gateway, f"found in {channel}") == [posted["channel_id"]]
+    assert find_channels(gateway, f"found in {channel}") == [posted["channel_id"]]
 
 
 def test_a_reply_with_a_lost_response_is_matched_in_its_thread(gateway: Gateway) -> None:
@@ -154,7 +132,7 @@ def test_a_reply_with_a_lost_response_is_matched_in_its_thread(gateway: Gateway)
 
     reply = gateway.post("/chat/messages", channel=GENERAL, text="a cut reply", thread_ts=THEIRS).data
 
-    assert [GENERAL] == said(gateway, "a cut reply")
+    assert [GENERAL] == find_channels(gateway, "a cut reply")
     assert THEIRS == message(gateway, GENERAL, reply["message_ts"]).thread_ts
     assert reply["permalink"].endswith(f"?thread_ts={THEIRS}&cid={GENERAL}")
 
@@ -165,7 +143,7 @@ def test_a_reply_to_a_reply_with_a_lost_response_is_matched(gateway: Gateway) ->
 
     second = gateway.post("/chat/messages", channel=GENERAL, text="reply two", thread_ts=first).data["message_ts"]
 
-    assert [GENERAL] == said(gateway, "reply two")
+    assert [GENERAL] == find_channels(gateway, "reply two")
     assert THEIRS == message(gateway, GENERAL, second).thread_ts
 
 
@@ -189,7 +167,7 @@ def test_a_post_is_matched_after_the_first_page_of_later_messages(gateway: Gatew
     response = post()
 
     assert "buried" == message(gateway, RANDOM, response.data["message_ts"]).text
-    assert [RANDOM] == said(gateway, "buried")
+    assert [RANDOM] == find_channels(gateway, "buried")
 
 
 @requirement("common-97")
@@ -204,7 +182,7 @@ def test_an_equal_post_of_another_author_is_not_matched(gateway: Gateway) -> Non
     repeat = post()
 
     assert repeat.data["message_ts"] not in {theirs, others}
-    assert said(gateway, "+1") == [RANDOM] * 3
+    assert find_channels(gateway, "+1") == [RANDOM] * 3
 
 
 @requirement("common-94")
@@ -227,7 +205,7 @@ def test_a_post_of_a_dead_process_is_created_once(gateway: Gateway, was_posted: 
     posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
 
     assert message(gateway, RANDOM, posted.data["message_ts"]).text == text
-    assert [RANDOM] == said(gateway, text)
+    assert [RANDOM] == find_channels(gateway, text)
 
 
 @requirement("common-81")
@@ -245,13 +223,13 @@ def test_nothing_is_reposted_while_later_messages_cannot_all_be_read(
     repeat = post()
 
     assert (502, "outcome_unknown") == (repeat.status, repeat.code)
-    assert [] == said(gateway, "too much")
+    assert [] == find_channels(gateway, "too much")
 
 
 @requirement("common-93")
-def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the_first(gateway: Gateway) -> None:
+def test_a_post_to_a_reused_channel_name_is_not_sent_twice(gateway: Gateway) -> None:
     gateway.post("/chat/messages", channel="news-billing", text="to the old one")
-    (old,) = said(gateway, "to the old one")
+    (old,) = find_channels(gateway, "to the old one")
     gateway.act("chat", action="rename", channel_id=old, name="news-billing-old")
     gateway.act("chat", action="archive", channel_id=old)
     new = gateway.act("chat", action="create", name="news-billing")["channel_id"]
@@ -266,37 +244,37 @@ def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the
     response = post()
 
     assert (unknown.status, response.data["channel_id"]) == (502, new)
-    assert said(gateway, "moved on") == [new]
+    assert find_channels(gateway, "moved on") == [new]
 
 
-def test_a_post_into_a_channel_that_the_app_may_not_read_stays_unknown(gateway: Gateway) -> None:
+def test_a_post_to_an_unreadable_channel_stays_unknown(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=UNJOINED, text="unread", idempotency_key="unread")
     gateway.fault("chat", path=POST, fault="drop_after")
 
     first, repeat = post(), post()
 
     assert ("outcome_unknown", "outcome_unknown") == (first.code, repeat.code)
-    assert [UNJOINED] == said(gateway, "unread")
+    assert [UNJOINED] == find_channels(gateway, "unread")
 
 
-def test_a_post_stays_unknown_without_the_permission_to_read(gateway: Gateway) -> None:
-    gateway.knob("chat", scopes=without("groups:history"))
+def test_a_post_without_the_read_scope_stays_unknown(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=get_scopes_without("groups:history"))
     gateway.fault("chat", path=POST, fault="drop_after")
 
     assert "outcome_unknown" == gateway.post("/chat/messages", channel=PRIVATE, text="no eyes").code
 
 
-def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
+def test_one_search_suffices_with_a_restricted_history(gateway: Gateway) -> None:
     gateway.knob("chat", history_tier="restricted", limits=True)
     gateway.fault("chat", path=POST, fault="drop_after")
 
     posted = gateway.post("/chat/messages", channel="C04PUB00003", text="rationed")
 
     assert 200 == posted.status
-    assert ["C04PUB00003"] == said(gateway, "rationed")
+    assert ["C04PUB00003"] == find_channels(gateway, "rationed")
 
 
-# Edits and reactions whose answer never came
+# Edits and reactions with a lost response
 
 
 def test_an_edit_of_a_reply_with_a_lost_response_is_matched(gateway: Gateway) -> None:
@@ -306,7 +284,7 @@ def test_an_edit_of_a_reply_with_a_lost_response_is_matched(gateway: Gateway) ->
     assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
 
 
-def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
+def test_an_edit_of_a_deleted_message_is_not_found(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="to vanish").data["message_ts"]
     edit = partial(gateway.patch, f"/chat/messages/{ts}", headers={"Idempotency-Key": "gone"}, channel=RANDOM, text="x")
     gateway.fault("chat", path=UPDATE, fault="drop_before")
@@ -319,7 +297,7 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
 @requirement("chat-24", "common-95")
 @pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
 @pytest.mark.parametrize("injected", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
-def test_a_reaction_that_a_repeat_completes_was_not_there_before(
+def test_a_reaction_completed_by_a_repeat_is_reported_as_new(
     gateway: Gateway, injected: dict[str, Any], emoji: str
 ) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
@@ -334,10 +312,10 @@ def test_a_reaction_that_a_repeat_completes_was_not_there_before(
 
 
 @requirement("chat-24")
-def test_a_reaction_that_cannot_be_searched_is_still_completed(gateway: Gateway) -> None:
+def test_an_unsearchable_reaction_is_still_completed(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
     body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
-    gateway.knob("chat", scopes=without("groups:history"))
+    gateway.knob("chat", scopes=get_scopes_without("groups:history"))
     gateway.fault("chat", path=REACT, fault="drop_after")
 
     first = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
@@ -347,17 +325,20 @@ def test_a_reaction_that_cannot_be_searched_is_still_completed(gateway: Gateway)
     assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
 
 
-# Repetition
+# Limited listings
 
 
-def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
+def test_a_name_missing_in_a_truncated_listing_is_not_reported_as_unknown(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
 
     reply = gateway.post(
-        "/chat/messages", connection_id=another_connection(gateway), channel="no-such-channel", text="to whom"
+        "/chat/messages",
+        connection_id=create_connection_without_cache(gateway),
+        channel="no-such-channel",
+        text="to whom",
     )
 
     assert (422, "channel_list_too_long") == (reply.status, reply.code)

@@ -1,4 +1,4 @@
-"""Conversions between the vendor's JSON and our shapes."""
+"""Conversions between the vendor's JSON and public shapes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
@@ -56,7 +56,7 @@ def test_a_name_matches_in_any_notation(name: str) -> None:
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_capitals_are_an_identifier_where_no_channel_is_called_that(*, complete: bool) -> None:
+def test_capitals_are_an_identifier_if_no_channel_has_the_name(*, complete: bool) -> None:
     known = mapping.channels.names([channel(id="C7", name="general")], complete=complete)
 
     assert ("C7", "CGENERAL", "UPDATES") == tuple(
@@ -71,19 +71,19 @@ def test_people_are_distinguished_from_channels(matches: str, *, expected: bool)
     assert expected is mapping.channels.is_person(matches)
 
 
-def test_a_channel_that_is_listed_twice_is_one() -> None:
+def test_a_channel_listed_twice_counts_once() -> None:
     assert {"ops": ["C1"]} == mapping.channels.names([channel(), channel()]).ids
 
 
-def test_an_archived_channel_lends_its_name_to_one_that_is_not() -> None:
+def test_an_active_channel_is_preferred_to_an_archived_one() -> None:
     assert {"ops": ["C2"]} == mapping.channels.names([channel(id="C1", is_archived=True), channel(id="C2")]).ids
 
 
-def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
+def test_an_archived_channel_with_a_unique_name_matches() -> None:
     assert {"ops": ["C1"]} == mapping.channels.names([channel(id="C1", is_archived=True)]).ids
 
 
-def test_a_name_of_two_channels_is_rejected_with_both() -> None:
+def test_an_ambiguous_name_is_rejected_with_both_channels() -> None:
     known = mapping.channels.names([channel(id="C1"), channel(id="G2")])
 
     with pytest.raises(AmbiguousChannel) as error:
@@ -92,7 +92,7 @@ def test_a_name_of_two_channels_is_rejected_with_both() -> None:
     assert ["C1", "G2"] == [detail["channel_id"] for detail in error.value.details]
 
 
-def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
+def test_a_name_missing_in_an_incomplete_list_is_not_reported_as_unknown() -> None:
     known = mapping.channels.names([channel(id="C1", name="dev")], complete=False)
 
     with pytest.raises(ChannelListTooLong) as error:
@@ -102,7 +102,7 @@ def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -
     assert [{"parameter": "channel", "value": "#ops"}] == error.value.details
 
 
-def test_a_name_of_no_channel_is_rejected() -> None:
+def test_an_unknown_name_is_rejected() -> None:
     with pytest.raises(ChannelNotFound) as error:
         mapping.channels.named(mapping.channels.names([]), "#ops")
 
@@ -110,7 +110,7 @@ def test_a_name_of_no_channel_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(("count", "listed"), [(1, 1), (50, 50), (200, 50)])
-def test_an_unknown_channel_is_rejected_with_the_nearest_ones(count: int, listed: int) -> None:
+def test_an_unknown_channel_is_rejected_with_the_closest_matches(count: int, listed: int) -> None:
     known = mapping.channels.names([channel(id=f"C{number}", name=f"ops-{number}") for number in range(count)])
     with pytest.raises(ChannelNotFound) as error:
         mapping.channels.named(known, "opps-0")
@@ -128,7 +128,7 @@ def test_an_unknown_channel_is_rejected_with_the_nearest_ones(count: int, listed
         ("im,im", "im"),
     ],
 )
-def test_types_become_the_vendors(types: str, expected: str) -> None:
+def test_types_are_converted_to_vendor_types(types: str, expected: str) -> None:
     assert expected == mapping.channels.vendor_types(types)
 
 
@@ -150,7 +150,7 @@ def test_only_channels_that_accept_posts_are_listed(seen: wire.Conversation, sco
     assert listed == bool(mapping.channels.channels([seen], scopes))
 
 
-def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
+def test_a_direct_conversation_is_named_after_the_person() -> None:
     visible = mapping.channels.channel(conversation())
 
     assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == visible.model_dump()
@@ -166,7 +166,7 @@ def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
         ),
     ],
 )
-def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, expected: str) -> None:
+def test_a_permalink_of_a_reply_contains_the_thread(thread_ts: str | None, expected: str) -> None:
     assert expected == mapping.messages.permalink("https://acme.slack.com/", "C1", "1790000001.000200", thread_ts)
 
 
@@ -178,11 +178,11 @@ def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, exp
         ("1790000001", datetime(2026, 9, 21, 14, 13, 21, 0, UTC)),
     ],
 )
-def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expected: datetime) -> None:
+def test_a_message_identifier_is_converted_to_microseconds(ts: str, expected: datetime) -> None:
     assert expected == mapping.messages.parse_ts(ts)
 
 
-def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
+def test_an_edit_without_a_vendor_time_has_the_current_time() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
     stored = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
@@ -195,7 +195,7 @@ def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     ("value", "expected"),
     [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],
 )
-def test_an_emoji_loses_the_colons_around_it(value: str, expected: str) -> None:
+def test_colons_around_an_emoji_are_removed(value: str, expected: str) -> None:
     assert expected == mapping.reactions.emoji_name(value)
 
 
@@ -210,7 +210,7 @@ def test_an_emoji_loses_the_colons_around_it(value: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.evidence.has_marker(message(metadata=metadata), "mark", "m1")
+    assert expected == mapping.in_doubt_matching.has_marker(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.evidence.has_text(message(text=stored), text)
+    assert expected == mapping.in_doubt_matching.has_text(message(text=stored), text)

@@ -7,14 +7,14 @@ import pytest
 
 from connector_gateway.connectors.chat.models import EDIT_LENGTH, PostMessage
 from connector_gateway.core.calls.arguments import Arguments, Body
-from gateway.tests.connectors.chat.vendor_view import RANDOM, message, said
+from gateway.tests.connectors.chat.vendor_view import RANDOM, find_channels, message
 from harness.gateway_server import Gateway
 from harness.mcp_clients import agent
 from harness.requirement import requirement
 
 LOUD = "<!channel> look, <@U04NW000002|anna>"
 QUIET = "&lt;!channel&gt; look, &lt;@U04NW000002|anna&gt;"
-ASKED = {"Prefer": "mentions=neutralise"}
+REQUESTED = {"Prefer": "mentions=neutralise"}
 
 
 def written(gateway: Gateway, ts: str) -> str:
@@ -38,7 +38,7 @@ def written(gateway: Gateway, ts: str) -> str:
         ("<!date^1700000000^{date}|a day>", None),
     ],
 )
-def test_mentions_become_plain_text_and_nothing_else_does(text: str, neutral: str | None) -> None:
+def test_only_mentions_become_plain_text(text: str, neutral: str | None) -> None:
     body = Body(b'{"connection_id": "conn_1", "channel": "c", "text": "%s"}' % text.encode())
     params = Arguments(path={}, body=body, neutralises_mentions=True).read(PostMessage)
 
@@ -48,7 +48,7 @@ def test_mentions_become_plain_text_and_nothing_else_does(text: str, neutral: st
 @requirement("connections-36")
 def test_a_call_can_request_neutralised_mentions(gateway: Gateway) -> None:
     loud = gateway.post("/chat/messages", channel=RANDOM, text=LOUD)
-    quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=ASKED)
+    quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=REQUESTED)
 
     assert LOUD == written(gateway, loud.data["message_ts"])
     assert QUIET == written(gateway, quiet.data["message_ts"])
@@ -86,7 +86,7 @@ def test_an_unknown_mentions_preference_is_rejected_without_a_write(gateway: Gat
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert ["mentions=neutralise"] == reply.details[0]["allowed"]
-    assert [] == said(gateway, f"refused {value}")
+    assert [] == find_channels(gateway, f"refused {value}")
 
 
 @requirement("connections-35")
@@ -99,24 +99,24 @@ def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
 
 
 @requirement("connections-35")
-@pytest.mark.parametrize("repeat", [{}, ASKED], ids=["without the wish", "with the wish"])
-def test_an_interrupted_post_is_matched_by_its_written_text(gateway: Gateway, repeat: dict[str, str]) -> None:
+@pytest.mark.parametrize("repeat", [{}, REQUESTED], ids=["without preference", "with preference"])
+def test_an_interrupted_post_is_matched_by_its_neutralised_text(gateway: Gateway, repeat: dict[str, str]) -> None:
     key = f"cut {bool(repeat)}"
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=f"{LOUD} {key}", idempotency_key=key)
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
-    post(headers=ASKED)
+    post(headers=REQUESTED)
     repeated = post(headers=repeat)
 
     assert 200 == repeated.status
-    assert [RANDOM] == said(gateway, f"{QUIET} {key}")
-    assert [] == said(gateway, f"{LOUD} {key}")
+    assert [RANDOM] == find_channels(gateway, f"{QUIET} {key}")
+    assert [] == find_channels(gateway, f"{LOUD} {key}")
 
 
 @requirement("connections-35")
-def test_an_interrupted_edit_is_matched_by_its_written_text(gateway: Gateway) -> None:
+def test_an_interrupted_edit_is_matched_by_its_neutralised_text(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="before").data["message_ts"]
     gateway.fault("chat", path="/api/chat.update", fault="drop_after")
-    edit = partial(gateway.patch, f"/chat/messages/{ts}", channel=RANDOM, text=LOUD, headers=ASKED)
+    edit = partial(gateway.patch, f"/chat/messages/{ts}", channel=RANDOM, text=LOUD, headers=REQUESTED)
     edit()
     repeated = edit()
 
@@ -124,9 +124,9 @@ def test_an_interrupted_edit_is_matched_by_its_written_text(gateway: Gateway) ->
     assert 200 == repeated.status
 
 
-def test_the_length_of_an_edit_counts_as_it_is_written(gateway: Gateway) -> None:
+def test_the_length_of_an_edit_is_counted_after_neutralisation(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="short").data["message_ts"]
     text = "<!here>".ljust(EDIT_LENGTH, "x")
-    replies = [gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text, headers=how) for how in ({}, ASKED)]
+    replies = [gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text, headers=how) for how in ({}, REQUESTED)]
 
     assert [200, 422] == [reply.status for reply in replies]

@@ -17,9 +17,9 @@ from gateway.tests.connectors.chat.vendor_view import (
     THEIRS,
     UNJOINED,
     count_requests,
+    find_channels,
+    get_scopes_without,
     message,
-    said,
-    without,
     workspace,
 )
 from harness.gateway_server import Gateway, Reply, Restarting
@@ -36,7 +36,7 @@ def post(gateway: Gateway, text: str, channel: str = RANDOM, **more: Any) -> str
 
 
 @requirement("chat-1", "common-3", "common-11", "common-12")
-def test_a_post_responses_with_the_message_and_nothing_else(gateway: Gateway) -> None:
+def test_the_response_to_a_post_contains_only_the_message(gateway: Gateway) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text="deploy *ok*")
 
     ts = reply.data["message_ts"]
@@ -71,7 +71,7 @@ def test_a_post_responses_with_the_message_and_nothing_else(gateway: Gateway) ->
         (PERSON, "D04IM000001"),
     ],
 )
-def test_a_channel_is_named_by_identifier_name_or_person(gateway: Gateway, channel: str, channel_id: str) -> None:
+def test_a_channel_is_specified_by_identifier_name_or_person(gateway: Gateway, channel: str, channel_id: str) -> None:
     assert channel_id == gateway.post("/chat/messages", channel=channel, text="named").data["channel_id"]
 
 
@@ -79,17 +79,17 @@ def test_a_first_post_to_a_person_opens_the_conversation(gateway: Gateway) -> No
     posted = gateway.post("/chat/messages", channel="U04NW000030", text="hello there").data
 
     assert posted["channel_id"].startswith("D")
-    assert said(gateway, "hello there") == [posted["channel_id"]]
+    assert find_channels(gateway, "hello there") == [posted["channel_id"]]
 
 
 @requirement("chat-25")
 @pytest.mark.parametrize("person", ["U04NW000045", "U00NOBODY00", "U05DEPLOYER"])
-def test_a_person_who_cannot_be_written_to_is_no_channel(gateway: Gateway, person: str) -> None:
+def test_a_person_without_direct_messages_is_rejected(gateway: Gateway, person: str) -> None:
     assert "channel_not_found" == gateway.post("/chat/messages", channel=person, text="hello").code
 
 
 @requirement("chat-7")
-def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
+def test_a_reply_is_posted_in_its_thread(gateway: Gateway) -> None:
     root = post(gateway, "a question")
 
     reply = gateway.post("/chat/messages", channel=RANDOM, text="an answer", thread_ts=root).data
@@ -99,7 +99,7 @@ def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
 
 
 @requirement("chat-8")
-def test_a_reply_to_a_reply_stands_in_the_thread_of_its_root(gateway: Gateway) -> None:
+def test_a_reply_to_a_reply_is_posted_in_the_same_thread(gateway: Gateway) -> None:
     gateway.knob("chat", reply_to_reply="stray")
     root = post(gateway, "a question")
     first = post(gateway, "an answer", thread_ts=root)
@@ -121,7 +121,7 @@ def test_the_thread_of_another_authors_reply_is_looked_up_once(gateway: Gateway)
     assert 1 == count_requests(gateway, "conversations.replies")
 
 
-def test_the_thread_of_an_own_message_is_not_looked_up(gateway: Gateway) -> None:
+def test_the_thread_of_an_own_message_needs_no_lookup(gateway: Gateway) -> None:
     root = post(gateway, "a question")
 
     post(gateway, "an answer", thread_ts=root)
@@ -129,22 +129,22 @@ def test_the_thread_of_an_own_message_is_not_looked_up(gateway: Gateway) -> None
     assert 0 == count_requests(gateway, "conversations.replies")
 
 
-def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gateway) -> None:
-    gateway.knob("chat", scopes=without("channels:history"))
+def test_without_the_read_scope_a_reply_is_posted_to_its_target(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=get_scopes_without("channels:history"))
 
     ts = post(gateway, "blindly", GENERAL, thread_ts=OURS)
 
     assert OURS == message(gateway, GENERAL, ts).thread_ts
 
 
-def test_a_reply_is_posted_to_its_target_if_the_thread_cannot_be_looked_up(
-    gateway: Gateway, restarting: Restarting
+def test_a_reply_is_posted_to_its_target_after_a_failed_lookup(
+    gateway: Gateway, restartable_gateway: Restarting
 ) -> None:
     ration = {"status": 429, "headers": {"Retry-After": "600"}, "body": {"ok": False, "error": "ratelimited"}}
     gateway.fault("chat", path="/api/conversations.replies", fault="status", **ration)
     theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
 
-    with restarting() as rationed:
+    with restartable_gateway() as rationed:
         ts = post(rationed, "without a look", EMPTY, thread_ts=theirs)
 
     assert theirs == message(gateway, EMPTY, ts).thread_ts
@@ -158,18 +158,18 @@ def test_a_reply_to_a_message_missing_in_its_thread_is_rejected(gateway: Gateway
     response = gateway.post("/chat/messages", channel=EMPTY, text="to nothing", thread_ts=theirs)
 
     assert (404, "thread_not_found") == (response.status, response.code)
-    assert [] == said(gateway, "to nothing")
+    assert [] == find_channels(gateway, "to nothing")
 
 
 @pytest.mark.parametrize("capitals", ["CNOSUCHCHANNEL", "UNOSUCHPERSON"])
-def test_capitals_that_name_nothing_are_no_channel(gateway: Gateway, capitals: str) -> None:
+def test_an_unknown_identifier_is_rejected(gateway: Gateway, capitals: str) -> None:
     response = gateway.post("/chat/messages", channel=capitals, text="to nobody")
 
     assert (404, "channel_not_found") == (response.status, response.code)
     assert "channel_not_found" == gateway.get("/chat/events", channel=capitals).code
 
 
-def test_a_permalink_is_the_one_the_vendor_gives(gateway: Gateway) -> None:
+def test_the_permalink_equals_that_of_the_vendor(gateway: Gateway) -> None:
     root = post(gateway, "permalink root")
     posted = gateway.post("/chat/messages", channel=RANDOM, text="permalink reply", thread_ts=root).data
     address = gateway.sandbox.emulators["chat"].context.addresses["base"]
@@ -184,11 +184,11 @@ def test_a_permalink_is_the_one_the_vendor_gives(gateway: Gateway) -> None:
     assert theirs.json()["permalink"] == posted["permalink"]
 
 
-def test_a_thread_that_is_not_there_is_rejected(gateway: Gateway) -> None:
+def test_an_unknown_thread_is_rejected(gateway: Gateway) -> None:
     response = gateway.post("/chat/messages", channel=RANDOM, text="lost", thread_ts=UNKNOWN_TS)
 
     assert (404, "thread_not_found") == (response.status, response.code)
-    assert [] == said(gateway, "lost")
+    assert [] == find_channels(gateway, "lost")
 
 
 @requirement("chat-5")
@@ -209,7 +209,7 @@ def test_forty_thousand_characters_are_one_message(gateway: Gateway) -> None:
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 40_001, "", "  \n "])
-def test_a_text_that_is_too_long_or_blank_is_rejected_before_any_request(gateway: Gateway, text: str) -> None:
+def test_invalid_text_is_rejected_without_a_vendor_request(gateway: Gateway, text: str) -> None:
     response = gateway.post("/chat/messages", channel=RANDOM, text=text)
 
     assert (422, "invalid_parameters") == (response.status, response.code)
@@ -217,7 +217,7 @@ def test_a_text_that_is_too_long_or_blank_is_rejected_before_any_request(gateway
     assert [] == gateway.journal("chat")
 
 
-def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
+def test_the_marker_of_a_post_does_not_contain_the_key(gateway: Gateway) -> None:
     ts = post(gateway, "marked", idempotency_key="a secret of the caller's")
 
     metadata = message(gateway, RANDOM, ts).metadata
@@ -238,7 +238,7 @@ def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(g
 
 
 @requirement("chat-4")
-def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gateway) -> None:
+def test_a_private_channel_is_found_after_an_invitation(gateway: Gateway) -> None:
     before = gateway.post("/chat/messages", channel="team-checkout-private", text="now?", idempotency_key="invited")
     gateway.act("chat", action="invite", channel_id="C04PRV00001")
 
@@ -250,15 +250,13 @@ def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gat
 
 @requirement("chat-26")
 @pytest.mark.parametrize("channel", [UNJOINED, "finance"])
-def test_a_channel_without_membership_is_rejected_unless_posts_are_allowed_everywhere(
-    gateway: Gateway, channel: str
-) -> None:
-    gateway.knob("chat", scopes=without("chat:write.public"))
+def test_a_post_without_membership_requires_the_public_scope(gateway: Gateway, channel: str) -> None:
+    gateway.knob("chat", scopes=get_scopes_without("chat:write.public"))
 
     response = gateway.post("/chat/messages", channel=channel, text="outside")
 
     assert (403, "not_in_channel") == (response.status, response.code)
-    assert [] == said(gateway, "outside")
+    assert [] == find_channels(gateway, "outside")
 
 
 @requirement("chat-28")
@@ -271,12 +269,12 @@ def test_an_archived_channel_is_rejected(gateway: Gateway, channel: str) -> None
 
 @requirement("chat-27")
 @pytest.mark.parametrize("name", ["war-room", "#war-room"])
-def test_a_name_of_two_channels_is_rejected_with_their_identifiers(gateway: Gateway, name: str) -> None:
+def test_an_ambiguous_name_is_rejected_with_the_identifiers(gateway: Gateway, name: str) -> None:
     response = gateway.post("/chat/messages", channel=name, text="which?")
 
     assert (409, "ambiguous_channel") == (response.status, response.code)
     assert {"C04WARROOM1", "G04WARROOM2"} == {detail["channel_id"] for detail in response.details}
-    assert [] == said(gateway, "which?")
+    assert [] == find_channels(gateway, "which?")
 
 
 # Names
@@ -294,15 +292,15 @@ def test_names_are_read_once_for_many_posts(gateway: Gateway) -> None:
 
 def test_a_channel_that_was_renamed_is_found_by_its_new_name(gateway: Gateway) -> None:
     post(gateway, "before", "ops-billing")
-    channel_id = said(gateway, "before")[0]
+    channel_id = find_channels(gateway, "before")[0]
     gateway.act("chat", action="rename", channel_id=channel_id, name="ops-invoices")
 
     assert gateway.post("/chat/messages", channel="ops-invoices", text="after").data["channel_id"] == channel_id
 
 
-def test_a_name_that_went_to_another_channel_is_followed_once_the_first_is_archived(gateway: Gateway) -> None:
+def test_a_reused_name_means_the_new_channel_once_the_old_is_archived(gateway: Gateway) -> None:
     post(gateway, "to the old one", "team-platform")
-    old = said(gateway, "to the old one")[0]
+    old = find_channels(gateway, "to the old one")[0]
     gateway.act("chat", action="rename", channel_id=old, name="team-platform-old")
     gateway.act("chat", action="archive", channel_id=old)
     new = gateway.act("chat", action="create", name="team-platform")["channel_id"]
@@ -328,13 +326,13 @@ def test_an_edit_returns_its_time(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(("channel", "channel_id"), [("#random", RANDOM), (PERSON, "D04IM000001")])
-def test_an_edit_finds_the_channel_as_a_post_does(gateway: Gateway, channel: str, channel_id: str) -> None:
+def test_an_edit_resolves_the_channel_like_a_post(gateway: Gateway, channel: str, channel_id: str) -> None:
     ts = post(gateway, "draft", channel)
 
     assert gateway.patch(f"/chat/messages/{ts}", channel=channel, text="final").data["channel_id"] == channel_id
 
 
-def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
+def test_an_edit_retains_the_marker_of_the_post(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
     marked = message(gateway, RANDOM, ts).metadata
 
@@ -345,7 +343,7 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 4_001, "", " "])
-def test_an_edit_that_is_too_long_or_blank_is_rejected_before_any_request(gateway: Gateway, text: str) -> None:
+def test_an_invalid_edit_is_rejected_without_a_vendor_request(gateway: Gateway, text: str) -> None:
     response = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
 
     assert (422, "invalid_parameters") == (response.status, response.code)
@@ -354,7 +352,7 @@ def test_an_edit_that_is_too_long_or_blank_is_rejected_before_any_request(gatewa
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["a" * 3_995 + "&", "&amp;" * 800, "<https://example.com/|here>" * 148, "é" * 4_000])
-def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: str) -> None:
+def test_an_edit_at_the_length_limit_after_escaping_is_accepted(gateway: Gateway, text: str) -> None:
     ts = post(gateway, "draft")
 
     assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text).status
@@ -372,21 +370,21 @@ def test_an_edit_that_is_too_long_after_escaping_is_rejected(gateway: Gateway, t
 
 
 @requirement("chat-13")
-def test_a_message_of_someone_else_cannot_be_edited(gateway: Gateway) -> None:
+def test_a_message_of_another_author_cannot_be_edited(gateway: Gateway) -> None:
     response = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
 
     assert (403, "not_message_author") == (response.status, response.code)
 
 
 @requirement("chat-14")
-def test_a_message_that_is_not_there_cannot_be_edited(gateway: Gateway) -> None:
+def test_a_missing_message_cannot_be_edited(gateway: Gateway) -> None:
     response = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
 
     assert (404, "message_not_found") == (response.status, response.code)
 
 
 @requirement("chat-11")
-def test_a_message_is_not_found_in_another_channel_than_its_own(gateway: Gateway) -> None:
+def test_a_message_is_not_found_in_another_channel(gateway: Gateway) -> None:
     assert "message_not_found" == gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code
 
 
@@ -400,7 +398,7 @@ def test_a_message_of_an_archived_channel_cannot_be_edited(gateway: Gateway) -> 
     assert (409, "channel_archived") == (response.status, response.code)
 
 
-def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Gateway) -> None:
+def test_an_edit_after_the_edit_window_is_forbidden(gateway: Gateway) -> None:
     gateway.knob("chat", edit_window_seconds=60)
 
     response = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="too late")
@@ -412,7 +410,7 @@ def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Ga
 
 
 @requirement("chat-16", "common-15")
-def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) -> None:
+def test_channels_are_listed_with_the_documented_fields(gateway: Gateway) -> None:
     reply = gateway.get("/chat/channels", limit=1)
 
     assert {"run_id", "connector", "status", "data", "next_cursor"} == set(reply.body)
@@ -420,7 +418,7 @@ def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) 
 
 
 @requirement("chat-15", "chat-17", "chat-19", "common-5")
-def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) -> None:
+def test_every_writable_channel_is_listed_once(gateway: Gateway) -> None:
     listed = [channel["channel_id"] for channel in gateway.items("/chat/channels")]
 
     space = workspace(gateway)
@@ -434,8 +432,8 @@ def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) 
 
 
 @requirement("chat-15")
-def test_only_channels_the_app_is_in_are_listed_where_it_may_not_post_everywhere(gateway: Gateway) -> None:
-    gateway.knob("chat", scopes=without("chat:write.public"))
+def test_without_the_public_scope_only_joined_channels_are_listed(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=get_scopes_without("chat:write.public"))
 
     listed = {channel["channel_id"] for channel in gateway.items("/chat/channels", limit=200)}
 
@@ -452,7 +450,7 @@ def test_channels_are_listed_by_type(gateway: Gateway, types: str, private: set[
 
 
 @requirement("chat-17")
-def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) -> None:
+def test_direct_conversations_are_listed_with_the_person(gateway: Gateway) -> None:
     listed = gateway.items("/chat/channels", types="im", limit=200)
 
     first = next(channel for channel in listed if channel["channel_id"] == "D04IM000001")
@@ -460,7 +458,7 @@ def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) ->
     assert {"D04IM000014", "D04IM000015"}.isdisjoint(channel["channel_id"] for channel in listed)
 
 
-def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway) -> None:
+def test_a_short_page_is_filled_by_at_most_one_more_request(gateway: Gateway) -> None:
     first = gateway.get("/chat/channels", limit=3)
     second = gateway.get("/chat/channels", limit=3, cursor=first.body["next_cursor"])
 
@@ -472,7 +470,9 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
 
 def test_a_cursor_that_the_vendor_no_longer_recognises_is_invalid(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
-    gateway.fault("chat", path="/api/conversations.list", fault="status", status=200, body=no("invalid_cursor"))
+    gateway.fault(
+        "chat", path="/api/conversations.list", fault="status", status=200, body=build_vendor_error("invalid_cursor")
+    )
 
     response = gateway.get("/chat/channels", limit=5, cursor=cursor)
 
@@ -483,7 +483,7 @@ def test_a_cursor_that_the_vendor_no_longer_recognises_is_invalid(gateway: Gatew
 
 
 @requirement("chat-20", "chat-21", "chat-22")
-def test_a_reaction_responses_with_whether_it_was_there(gateway: Gateway) -> None:
+def test_the_response_to_a_reaction_reports_if_it_existed(gateway: Gateway) -> None:
     ts = post(gateway, "react to me")
 
     first = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
@@ -501,7 +501,7 @@ def test_the_reaction_of_another_person_does_not_count(gateway: Gateway) -> None
     assert not gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="tada").data["already_present"]
 
 
-def test_another_name_of_the_same_emoji_counts(gateway: Gateway) -> None:
+def test_an_alias_of_the_emoji_counts_as_the_same_reaction(gateway: Gateway) -> None:
     ts = post(gateway, "thumbs")
     gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="+1")
 
@@ -509,7 +509,7 @@ def test_another_name_of_the_same_emoji_counts(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("emoji", ["wave::skin-tone-3", ":wave::skin-tone-3:", "party_parrot", ":+1:"])
-def test_emoji_may_have_skin_tones_and_be_the_workspaces_own(gateway: Gateway, emoji: str) -> None:
+def test_skin_tones_and_custom_emoji_are_accepted(gateway: Gateway, emoji: str) -> None:
     ts = post(gateway, "emoji")
 
     assert gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji=emoji).data["emoji"] == emoji.strip(":")
@@ -540,7 +540,7 @@ def test_an_invalid_emoji_name_is_rejected(gateway: Gateway, emoji: str) -> None
         (UNJOINED, OURS, 403, "not_in_channel"),
     ],
 )
-def test_a_message_that_cannot_be_reached_gets_no_reaction(
+def test_an_unreachable_message_gets_no_reaction(
     gateway: Gateway, channel: str, ts: str, status: int, code: str
 ) -> None:
     response = gateway.post("/chat/reactions", channel=channel, message_ts=ts, emoji="eyes")
@@ -556,7 +556,7 @@ def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> 
     assert (409, "channel_archived") == (response.status, response.code)
 
 
-# Events and what is watched
+# Watch settings
 
 
 @requirement("chat-39")
@@ -579,7 +579,7 @@ def test_invalid_watch_settings_are_rejected(gateway: Gateway, settings: dict[st
     assert "invalid_parameters" == gateway.operator("PATCH", path, json={"settings": settings}).code
 
 
-# Who may
+# Permissions
 
 
 @pytest.mark.parametrize(
@@ -591,16 +591,16 @@ def test_invalid_watch_settings_are_rejected(gateway: Gateway, settings: dict[st
         ("groups:read", "get", "/chat/channels", {}),
     ],
 )
-def test_a_permission_that_was_not_granted_is_missed(
+def test_a_missing_scope_is_reported(
     gateway: Gateway, scope: str, method: str, path: str, body: dict[str, Any]
 ) -> None:
-    gateway.knob("chat", scopes=without(scope))
+    gateway.knob("chat", scopes=get_scopes_without(scope))
 
     response: Reply = getattr(gateway, method)(path, **body)
 
     assert (403, "connection_scope_missing") == (response.status, response.code)
 
 
-def no(code: str) -> dict[str, Any]:
-    """An error in the vendor's words."""
+def build_vendor_error(code: str) -> dict[str, Any]:
+    """Return a vendor error."""
     return {"ok": False, "error": code}

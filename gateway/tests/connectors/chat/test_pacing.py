@@ -24,7 +24,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-def throttled(gateway: Gateway) -> Reply:
+def post_throttled(gateway: Gateway) -> Reply:
     """Return the response to a post that the vendor throttles for ninety seconds."""
     gateway.fault(
         "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
@@ -33,7 +33,7 @@ def throttled(gateway: Gateway) -> Reply:
 
 
 @requirement("common-76")
-def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gateway: Gateway) -> None:
+def test_posts_to_one_channel_are_sent_one_second_apart(gateway: Gateway) -> None:
     def post(channel: str) -> float:
         return float(gateway.post("/chat/messages", channel=channel, text="paced").data["message_ts"])
 
@@ -48,7 +48,7 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
 
 @requirement("common-77")
 def test_a_call_that_cannot_start_in_time_is_rejected_immediately(gateway: Gateway) -> None:
-    throttled(gateway)
+    post_throttled(gateway)
     request_count = len(gateway.journal("chat"))
 
     response = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")

@@ -1,4 +1,4 @@
-"""The workspace as the vendor shows it, read past the gateway."""
+"""A view of the emulator's workspace."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def workspace(gateway: Gateway) -> Workspace:
     return emulator.workspace
 
 
-def said(gateway: Gateway, text: str) -> Sequence[str]:
+def find_channels(gateway: Gateway, text: str) -> Sequence[str]:
     """Return the channel of each message with *text*."""
     return [
         channel.id
@@ -45,12 +45,12 @@ def count_requests(gateway: Gateway, method: str) -> int:
     return [path for _, path, _ in gateway.journal("chat")].count(f"/api/{method}")
 
 
-def without(*scopes: str) -> str:
+def get_scopes_without(*scopes: str) -> str:
     """Return every scope except these, in the form of the emulator's knob."""
     return ",".join(scope for scope in EVERY_SCOPE.split(",") if scope not in scopes)
 
 
-def another_connection(gateway: Gateway) -> str:
+def create_connection_without_cache(gateway: Gateway) -> str:
     """Create a connection of the same account with an empty cache."""
     credentials = gateway.sandbox.emulators["chat"].credentials()
     created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from harness.operation_calls import Examples, ReadCall
 
 WRITE = ("crm.create_deal", "/crm/objects/2026-09/deals")
-"""A write by its name in the simulation, and the start of its request's path."""
+"""The name of a write in the simulation, and the start of the path of its vendor request."""
 
 
-def readings(known: Examples) -> Sequence[ReadCall]:
-    """The calls that change nothing. The first one always sends a request to the vendor."""
-    deal = {"dealname": "x", "pipeline": known["pipeline"], "dealstage": known["stages"][0]}
+def list_reads(examples: Examples) -> Sequence[ReadCall]:
+    """Return calls that change nothing. The first one sends a vendor request each time."""
+    deal = {"dealname": "x", "pipeline": examples["pipeline"], "dealstage": examples["stages"][0]}
     return [
-        ReadCall("GET", "/contacts", {"email": known["email"]}),
+        ReadCall("GET", "/contacts", {"email": examples["email"]}),
         ReadCall("GET", "/contacts", {"property": "firstname", "value": "Ana", "limit": 5}),
         ReadCall("GET", "/contacts", {"limit": 3}),
         ReadCall("GET", "/properties", {"object_type": "deals"}),

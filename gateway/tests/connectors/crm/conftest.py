@@ -1,4 +1,4 @@
-"""Fixtures: the portal's inspector, and a writer."""
+"""An inspector of the portal, and a writer."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture
-def portal(room: Gateway) -> VendorInspector:
-    emulator = room.sandbox.emulators["crm"]
+def portal(module_gateway: Gateway) -> VendorInspector:
+    emulator = module_gateway.sandbox.emulators["crm"]
     assert isinstance(emulator, CrmEmulator)
     return VendorInspector(emulator)
 

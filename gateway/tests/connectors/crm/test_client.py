@@ -23,7 +23,7 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 from harness.requirement import requirement
 
 
-class Questions:
+class RecordingUpstream:
     """An upstream that records requests and always returns the same response."""
 
     def __init__(self, **body: Any) -> None:
@@ -42,8 +42,8 @@ def vendor_error(status: int, **body: Any) -> GatewayError:
     return error.value
 
 
-async def test_a_batch_read_asks_for_everything_that_the_published_document_requires() -> None:
-    questions = Questions(results=[])
+async def test_a_batch_read_contains_all_required_fields() -> None:
+    questions = RecordingUpstream(results=[])
 
     await CrmClient(cast(UpstreamClient, questions)).batch_read_objects(
         "deals", [str(number) for number in range(101)], ["a"]
@@ -57,28 +57,28 @@ async def test_a_batch_read_asks_for_everything_that_the_published_document_requ
 MANY = 30
 
 
-class LargeAnswers(Questions):
+class LargeResponseUpstream(RecordingUpstream):
     """Responds only to requests for few records."""
 
     async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> UpstreamResponse:
-        answer = await super().send(method, path, charge, writes=writes, **more)
+        response = await super().send(method, path, charge, writes=writes, **more)
         if len(more["json"]["inputs"]) > MANY:
             raise ResponseTooLarge("too large")
-        return answer
+        return response
 
 
 @requirement("common-189")
-async def test_a_batch_whose_response_is_too_large_is_read_in_smaller_ones() -> None:
-    questions = LargeAnswers(results=[])
+async def test_a_batch_with_a_too_large_response_is_split() -> None:
+    questions = LargeResponseUpstream(results=[])
 
     await CrmClient(cast(UpstreamClient, questions)).batch_read_objects("deals", [str(n) for n in range(60)], ["a"])
 
-    # A quarter of what was asked for, then as much again as is left.
+    # A quarter of the requested records, then the same number of the remaining ones.
     assert [60, 15, 45, 11, 34, 8, 26] == [len(body["inputs"]) for body in questions.bodies]
 
 
-async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> None:
-    questions = Questions(results=[], paging={"next": {"after": "7"}})
+async def test_an_empty_page_with_a_cursor_is_not_the_end_of_a_search() -> None:
+    questions = RecordingUpstream(results=[], paging={"next": {"after": "7"}})
 
     with pytest.raises(UpstreamUnexpected):
         await CrmClient(cast(UpstreamClient, questions)).search_all("deals", lambda after: {"after": after})

@@ -9,28 +9,13 @@ import pytest
 from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from gateway.tests.connectors.crm.writer import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
 from harness.all_connectors import only
-from harness.gateway_server import Gateway, run_gateway
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
 from workspace_sandbox.sandbox import Sandbox
 
 
-@pytest.fixture(scope="module")
-def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway with a timeout of half a second and the usual settling time."""
-    folder = tmp_path_factory.mktemp("hurried")
-    waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with run_gateway(sandbox, folder, connectors=only("crm"), **waits) as gateway:
-        yield gateway
-
-
 @pytest.fixture
-def waiting(hurried: Gateway, portal: VendorInspector) -> Writer:
-    hurried.clear("crm")
-    return new_writer(hurried, portal)
-
-
-@pytest.fixture
-def hasty(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator[Writer]:
+def short_queue_writer(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator[Writer]:
     """A caller of a separate gateway with a very short queue timeout."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
     with run_gateway(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
@@ -38,31 +23,23 @@ def hasty(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator
         yield new_writer(gateway, portal)
 
 
-READS = [
-    pytest.param("/crm/contacts", {"email": "ana.lindqvist@aurora-archi.example"}, f"{OBJECTS}/contacts", id="email"),
-    pytest.param("/crm/contacts", {"property": "tier", "value": "gold"}, f"{OBJECTS}/contacts/search", id="search"),
-    pytest.param("/crm/contacts", {"limit": 1}, f"{OBJECTS}/contacts", id="list"),
-    pytest.param("/crm/properties", {"object_type": "deals"}, "/crm/properties", id="properties"),
-]
-
-
-# Writes in doubt
+# In-doubt writes
 
 
 def test_a_company_with_a_lost_response_is_not_created_twice(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="drop_after")
-    response = writer.found(headers={"Idempotency-Key": writer.mark})
+    response = writer.upsert_with_new_company(headers={"Idempotency-Key": writer.mark})
 
     assert "created" == response.data["action"]
     assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
-    assert writer.portal.linked("contacts", response.data["contact_id"], "companies") == [
+    assert writer.portal.list_associations("contacts", response.data["contact_id"], "companies") == [
         writer.portal.company_id(f"{writer.mark}.test")
     ]
 
 
-def test_a_failed_link_is_created_by_a_repeat_that_reports_the_first_result(writer: Writer) -> None:
+def test_a_repeat_creates_a_failed_association_and_returns_the_first_result(writer: Writer) -> None:
     writer.gateway.fault("crm", method="PUT", fault="status", status=500)
     failed = writer.link(headers={"Idempotency-Key": writer.mark})
     repeated = writer.link(headers={"Idempotency-Key": writer.mark})
@@ -72,21 +49,21 @@ def test_a_failed_link_is_created_by_a_repeat_that_reports_the_first_result(writ
         {"done": "write the contact", "contact_id": repeated.data["contact_id"], "action": "created"}
     ]
     assert ("created", ["email", "jobtitle"]) == (repeated.data["action"], repeated.data["properties_written"])
-    assert 1 == len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies"))
+    assert 1 == len(writer.portal.list_associations("contacts", repeated.data["contact_id"], "companies"))
 
 
-def test_a_contact_found_after_a_lost_response_was_updated_if_it_is_older(writer: Writer) -> None:
+def test_an_older_contact_with_a_lost_response_is_reported_as_updated(writer: Writer) -> None:
     email = "ana.lindqvist@aurora-archi.example"
-    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="drop_after")
+    writer.inject_fault(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="drop_after")
     updated = writer.upsert(email=email)
-    writer.harm(CREATE_CONTACT, fault="drop_before")
+    writer.inject_fault(CREATE_CONTACT, fault="drop_before")
     skipped = writer.skip(email="old.address87@mail.example")
 
     assert ("updated", ["jobtitle"]) == (updated.data["action"], updated.data["properties_written"])
     assert "outcome_unknown" == skipped.code
 
 
-# Notes that fail
+# Failing notes
 
 
 @requirement("crm-29")
@@ -98,18 +75,18 @@ def test_a_contact_found_after_a_lost_response_was_updated_if_it_is_older(writer
         {"status": 500, "body": {"category": "INTERNAL_ERROR"}},
     ],
 )
-def test_a_change_stands_even_if_its_note_fails(writer: Writer, injected: dict[str, Any]) -> None:
+def test_a_change_remains_if_its_note_fails(writer: Writer, injected: dict[str, Any]) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", **injected)
     reply = writer.move(note="lost words")
 
     assert reply.data["note_logged"] is False
     assert ("qualifiedtobuy", "closedlost") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
-    assert 1 == writer.traces()
+    assert 1 == writer.count_writes()
     assert [] == writer.portal.notes(writer.deal_id, "lost words")
 
 
 @requirement("common-145")
-def test_a_note_that_was_not_logged_is_reported_as_a_warning(writer: Writer) -> None:
+def test_a_failed_note_is_reported_as_a_warning(writer: Writer) -> None:
     body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
     reply = writer.move(note="lost words")
@@ -120,15 +97,13 @@ def test_a_note_that_was_not_logged_is_reported_as_a_warning(writer: Writer) -> 
 
 @requirement("crm-30")
 @pytest.mark.parametrize("injected", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
-def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
-    writer: Writer, injected: dict[str, Any]
-) -> None:
+def test_a_late_note_is_in_doubt_and_logged_once_by_a_repeat(writer: Writer, injected: dict[str, Any]) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **injected)
-    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    in_doubt = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert 502 == doubtful.status
-    assert doubtful.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
+    assert 502 == in_doubt.status
+    assert in_doubt.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
     assert repeated.data["note_logged"] is True
     assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
@@ -138,10 +113,10 @@ def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
 def test_a_note_with_an_unknown_outcome_stays_in_doubt(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
-    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    in_doubt = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
-    assert "outcome_unknown" == doubtful.code
+    assert "outcome_unknown" == in_doubt.code
     assert repeated.data["note_logged"] is True
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
 
@@ -149,21 +124,21 @@ def test_a_note_with_an_unknown_outcome_stays_in_doubt(writer: Writer) -> None:
 # Throttling
 
 
-def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
-    hasty.gateway.fault(
+def test_a_throttled_search_delays_no_other_requests(short_queue_writer: Writer) -> None:
+    short_queue_writer.gateway.fault(
         "crm", path=f"{OBJECTS}/contacts/search", fault="status", status=429, headers={"Retry-After": "60"}
     )
-    searched = hasty.gateway.get("/crm/contacts", property="tier", value="gold")
-    looked_up = hasty.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    searched = short_queue_writer.gateway.get("/crm/contacts", property="tier", value="gold")
+    looked_up = short_queue_writer.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
     assert ("upstream_rate_limited", 60) == (searched.code, searched.body["retry_after"])
     assert 200 == looked_up.status
 
 
-# Refusals
+# Permissions
 
 
-def test_a_missing_permission_is_named(writer: Writer) -> None:
+def test_a_missing_scope_is_reported(writer: Writer) -> None:
     writer.gateway.knob("crm", scopes=["oauth", "crm.objects.contacts.read"])
     reply = writer.upsert()
 

@@ -1,4 +1,4 @@
-"""Values returned by a look-up can be written back unchanged."""
+"""Values returned by a lookup can be written back unchanged."""
 
 from typing import Any
 
@@ -36,9 +36,7 @@ def look_up(gateway: Gateway, name: str, value: str, email: str) -> Any:
 
 @requirement("crm-53")
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_of_every_type_can_be_written_back_as_it_was_read(
-    gateway: Gateway, portal: VendorInspector, name: str
-) -> None:
+def test_a_value_of_every_type_can_be_written_back(gateway: Gateway, portal: VendorInspector, name: str) -> None:
     gateway.knob("crm", search_lag_seconds=0)
     email = f"round.{name.replace('_', '.')}@acme.test"
     gateway.post("/crm/contacts", email=email, properties={name: VALUES[name]})
@@ -53,7 +51,7 @@ def test_a_value_of_every_type_can_be_written_back_as_it_was_read(
 
 @requirement("crm-53")
 @pytest.mark.parametrize("owned", [True, False])
-def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: VendorInspector, *, owned: bool) -> None:
+def test_a_complete_contact_can_be_written_back(gateway: Gateway, portal: VendorInspector, *, owned: bool) -> None:
     contacts = gateway.get("/crm/contacts", limit=100).data
     read = next(one for one in contacts if (one["owner_email"] is not None) == owned)
     before = stored_properties(portal, read["email"])
@@ -67,7 +65,7 @@ def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: VendorIns
 
 @requirement("common-225", "crm-4")
 @pytest.mark.parametrize("name", VALUES)
-def test_null_restores_what_a_new_contact_has(gateway: Gateway, portal: VendorInspector, name: str) -> None:
+def test_null_restores_the_value_of_a_new_contact(gateway: Gateway, portal: VendorInspector, name: str) -> None:
     filled, new = f"filled.{name}@acme.test", f"new.{name}@acme.test"
     value = "ERP-null" if name == "erp_id" else VALUES[name]
     assert 200 == gateway.post("/crm/contacts", email=filled, properties={name: value}).status

@@ -1,4 +1,4 @@
-"""The portal as the vendor shows it, read past the gateway."""
+"""A view of the emulator's portal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from workspace_sandbox.crm.data.records import Record
 
 @dataclass(frozen=True)
 class VendorInspector:
-    """Reads the emulator's portal past the gateway."""
+    """Reads the emulator's portal directly."""
 
     emulator: CrmEmulator
 
     def contact(self, email: str) -> dict[str, str]:
-        """Return the properties of the contact with that address, or an empty dictionary."""
+        """Return the properties of the contact with that email address, or an empty dictionary."""
         return next((dict(one.properties) for one in self._live("contacts") if self._has(one, email=email)), {})
 
     def count(self, plural: str, **properties: str) -> int:
@@ -22,29 +22,29 @@ class VendorInspector:
         return sum(self._has(one, **properties) for one in self._live(plural))
 
     def deal(self, deal_id: str) -> dict[str, str]:
-        """The properties of a deal."""
+        """Return the properties of a deal."""
         return dict(self.emulator.portal.records["deals"][int(deal_id)].properties)
 
-    def linked(self, plural: str, record_id: str, other: str) -> list[int]:
-        """The ids of the *other* records that a record is associated with."""
+    def list_associations(self, plural: str, record_id: str, other: str) -> list[int]:
+        """Return the ids of the *other* records that a record is associated with."""
         return [linked for linked, _ in self.emulator.portal.edges.linked((plural, int(record_id)), other)]
 
     def notes(self, deal_id: str, body: str) -> list[dict[str, str]]:
-        """The notes on a deal with that body."""
+        """Return the notes on a deal with that body."""
         notes = self.emulator.portal.records["notes"]
-        matches = [notes[note_id].properties for note_id in self.linked("deals", deal_id, "notes")]
+        matches = [notes[note_id].properties for note_id in self.list_associations("deals", deal_id, "notes")]
         return [dict(properties) for properties in matches if properties.get("hs_note_body") == body]
 
     def live_ids(self, plural: str) -> list[str]:
-        """The ids of all live records."""
+        """Return the ids of all live records."""
         return [str(record.id) for record in self._live(plural)]
 
     def company_id(self, domain: str) -> int:
-        """The oldest company with that domain."""
+        """Return the oldest company with that domain."""
         return min(record.id for record in self._live("companies") if self._has(record, domain=domain))
 
     def _live(self, plural: str) -> Iterator[Record]:
-        # A call that was given up may still be adding to them.
+        # An abandoned call can still be adding records.
         records = list(self.emulator.portal.records[plural].values())
         return (record for record in records if record.archived_at is None)
 

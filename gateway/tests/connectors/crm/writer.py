@@ -1,6 +1,6 @@
-"""A caller whose writes are recognisable, and the faults of its requests."""
+"""A caller whose writes are recognisable, and faults of its requests."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -36,7 +36,7 @@ class Writer:
     def link(self, **more: Any) -> Reply:
         return self.upsert(associate_company="aurora-archi.example", **more)
 
-    def found(self, **more: Any) -> Reply:
+    def upsert_with_new_company(self, **more: Any) -> Reply:
         return self.upsert(associate_company=f"{self.mark}.test", create_company=True, **more)
 
     def open(self, **more: Any) -> Reply:
@@ -53,31 +53,27 @@ class Writer:
     def note(self, **more: Any) -> Reply:
         return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
 
-    def harm(self, request: tuple[str, str], **injected: Any) -> None:
+    def inject_fault(self, request: tuple[str, str], **injected: Any) -> None:
         """Inject a fault into the next such request to the vendor."""
         method, path = request
         if request == CREATE_CONTACT:
-            # Reading by email goes to an address that begins alike, just before.
+            # A read by email goes to a path with the same start, just before.
             self.gateway.fault("crm", method=method, path=path, fault="delay", seconds=0)
         self.gateway.fault("crm", method=method, path=path, **injected)
 
-    def insist(self, write: str, **more: Any) -> Reply:
+    def repeat_until_final(self, write: str, **more: Any) -> Reply:
         """Repeat a write until its response is neither in doubt nor a timeout, and return it."""
         reply: Reply = getattr(self, write)(**more)
         while reply.status in {502, 504}:
             reply = getattr(self, write)(**more)
         return reply
 
-    def through(self, gateway: Gateway) -> "Writer":
-        """Return the same caller for another process after a restart."""
-        return replace(self, gateway=gateway.for_caller_of(self.gateway))
-
-    def sent(self, request: tuple[str, str]) -> int:
+    def count_requests(self, request: tuple[str, str]) -> int:
         """Return how often such a request has reached the vendor."""
         method, path = request
         return sum((seen[0], seen[1]) == (method, path) for seen in self.gateway.journal("crm"))
 
-    def traces(self) -> int:
+    def count_writes(self) -> int:
         """Return how often the portal contains the intended write."""
         return sum(
             (

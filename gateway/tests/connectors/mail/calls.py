@@ -9,7 +9,7 @@ WRITE = ("mail.create_draft", "/gmail/v1/users/me/drafts")
 """The name of a write in the simulation, and the start of the path of its vendor request."""
 
 
-def readings(examples: Examples) -> Sequence[ReadCall]:
+def list_reads(examples: Examples) -> Sequence[ReadCall]:
     """Return calls that change nothing. The first one sends a vendor request each time."""
     message_id = examples["attachment_message_id"]
     attachment = attachment_id(message_id, examples["attachment_part_id"])

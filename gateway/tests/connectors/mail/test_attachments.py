@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway.core.calls.concurrency import MAX_PER_LINK
-from connector_gateway.http.server.protocol import UNREAD_SECONDS
+from connector_gateway.http.server.http11_protocol import UNREAD_SECONDS
 from gateway.tests.connectors.mail.vendor_view import (
     VendorInspector,
     build_attachment,
@@ -26,8 +26,8 @@ from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.raw_http import open_raw_connection, passing, unread
 from harness.requirement import requirement
 from harness.wait import wait_until
-from workspace_sandbox.mail.data.compose import FILLER
-from workspace_sandbox.mail.data.edge_cases import CSV, PDF
+from workspace_sandbox.mail.data.edge_case_messages import CSV, PDF
+from workspace_sandbox.mail.data.mime_writer import FILLER
 from workspace_sandbox.sandbox import Sandbox
 
 MANIFEST = 'subject:"Manifest for sailing 41"'

@@ -128,7 +128,6 @@ def call(gateway: Gateway, name: str, **more: Any) -> Reply:
 
 
 OPERATIONS = ["search", "send", "label", "fetch", "draft"]
-WRITES = ["send", "label", "draft"]
 
 
 # Quotas

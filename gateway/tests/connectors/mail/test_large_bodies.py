@@ -20,7 +20,7 @@ LOW_MEMORY: dict[str, Any] = LONG_TIMEOUT | {"GATEWAY_MAX_HELD_BYTES": "1000000"
 
 
 @pytest.fixture(scope="module")
-def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with run_gateway(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **LONG_TIMEOUT) as gateway:
         yield gateway
 
@@ -58,7 +58,7 @@ def test_page_end_does_not_depend_on_the_order_of_arrival(gateway: Gateway, mail
 
 
 @requirement("mail-41")
-def test_page_does_not_wait_for_messages_beyond_its_limit(gateway: Gateway, mailbox: VendorInspector) -> None:
+def test_page_does_not_wait_for_messages_after_its_limit(gateway: Gateway, mailbox: VendorInspector) -> None:
     message_ids = [mailbox.receive(build_message("Endless queue", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     oldest = f"/gmail/v1/users/me/messages/{message_ids[0]}"
     gateway.fault("mail", method="GET", path=oldest, fault="delay", seconds=10)
@@ -103,7 +103,7 @@ def test_too_large_message_is_returned_without_its_body(gateway: Gateway, mailbo
 
 
 @requirement("common-188")
-def test_call_beyond_the_memory_limit_is_rejected_and_small_ones_succeed(
+def test_call_above_the_memory_limit_is_rejected_and_small_ones_succeed(
     sandbox: Sandbox, mailbox: VendorInspector, tmp_path: Path
 ) -> None:
     mailbox.receive(build_message("Endless wait", 2 * MEBIBYTE))
@@ -117,7 +117,7 @@ def test_call_beyond_the_memory_limit_is_rejected_and_small_ones_succeed(
 
 
 @requirement("common-188")
-def test_base64_attachment_beyond_the_memory_limit_is_rejected(
+def test_base64_attachment_above_the_memory_limit_is_rejected(
     sandbox: Sandbox, mailbox: VendorInspector, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}

@@ -6,7 +6,7 @@ from connector_gateway.connectors.mail import mapping, wire
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.wire import SendAs
 from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.wire import UnexpectedShape, convert
+from connector_gateway.kit.wire_model import UnexpectedShape, convert
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 
@@ -103,7 +103,7 @@ def test_reply_references_the_last_answerable_message(
     )
 
 
-def test_long_reference_chain_keeps_first_and_last_identifiers() -> None:
+def test_long_reference_chain_is_shortened_in_the_middle() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
     target = mapping.outgoing.parent(

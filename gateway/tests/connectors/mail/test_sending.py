@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.error_details import truncate
 from gateway.tests.connectors.mail.vendor_view import (
     OWN_ADDRESS,
     VendorInspector,
@@ -253,7 +253,7 @@ def test_large_message_with_a_lost_response_is_sent_once(gateway: Gateway, mailb
 
 
 @requirement("mail-14", "mail-15", "mail-16")
-def test_reply_keeps_subject_and_thread_and_references_the_last_message(
+def test_reply_has_subject_and_thread_and_references_the_last_message(
     gateway: Gateway, mailbox: VendorInspector
 ) -> None:
     thread_id = gateway.examples("mail")["thread_id"]
@@ -270,7 +270,7 @@ def test_reply_keeps_subject_and_thread_and_references_the_last_message(
 
 
 @requirement("mail-16")
-def test_reply_keeps_long_message_ids_unfolded(gateway: Gateway, mailbox: VendorInspector) -> None:
+def test_reply_does_not_fold_long_message_ids(gateway: Gateway, mailbox: VendorInspector) -> None:
     (parent,) = mailbox.find_messages("Berth fees, long thread ahead", "INBOX")
 
     reply = send(gateway, "Ignored", thread_id=parent.thread_id)

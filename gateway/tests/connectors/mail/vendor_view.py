@@ -13,7 +13,7 @@ import httpx
 
 from harness.gateway_server import Gateway
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.data.mime import decode_words
+from workspace_sandbox.mail.data.mime_parser import decode_words
 from workspace_sandbox.mail.data.state import Label, Mailbox, Message
 
 OWN_ADDRESS = "nora@brightfjord.test"

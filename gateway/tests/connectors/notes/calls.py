@@ -10,7 +10,7 @@ WRITE = ("notes.create_page", "/v1/pages")
 NOWHERE = "11111111111141118111111111111111"
 
 
-def readings(examples: Examples) -> Sequence[ReadCall]:
+def list_reads(examples: Examples) -> Sequence[ReadCall]:
     """Return calls that change nothing. The first one sends a vendor request each time."""
     leads = {"database_id": examples["database_id"]}
     return [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes import mapping, value_casts, wire
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
@@ -18,9 +18,9 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
 )
-from connector_gateway.kit.wire import convert
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
-from workspace_sandbox.notes.checks import utf16_length
+from workspace_sandbox.notes.validation import utf16_length
 
 UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
 OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
@@ -36,7 +36,7 @@ OPTIONED = {"select", "multi_select", "status"}
 
 
 def cast(kind: str, value: Any) -> Any:
-    return casts.to_vendor.cast("P", build_property(kind), value)
+    return value_casts.to_vendor.cast("P", build_property(kind), value)
 
 
 def written_text(*parts: str) -> list[dict[str, Any]]:
@@ -279,14 +279,14 @@ def test_all_unknown_options_are_reported() -> None:
 @pytest.mark.parametrize("character", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
 def test_long_text_is_split_into_parts_within_the_vendor_limit(character: str) -> None:
     content = character * 3000
-    parts = [part["text"]["content"] for part in casts.to_vendor.rich_text(content)]
+    parts = [part["text"]["content"] for part in value_casts.to_vendor.rich_text(content)]
 
     assert content == "".join(parts)
     assert max(map(utf16_length, parts)) <= 2000
 
 
 def test_longest_text_has_at_most_a_hundred_parts() -> None:
-    assert len(casts.to_vendor.rich_text("x" * 190_000)) <= 100
+    assert len(value_casts.to_vendor.rich_text("x" * 190_000)) <= 100
 
 
 @requirement("notes-13")
@@ -409,7 +409,7 @@ VALUES_AND_TEXTS = [
 @requirement("notes-39")
 @pytest.mark.parametrize(("kind", "content", "texts"), VALUES_AND_TEXTS)
 def test_value_is_converted_to_searchable_texts(kind: str, content: Any, texts: list[str]) -> None:
-    assert texts == casts.from_vendor.texts(value(kind, content))
+    assert texts == value_casts.from_vendor.texts(value(kind, content))
 
 
 @requirement("notes-37", "notes-38", "notes-39")
@@ -533,7 +533,7 @@ def test_periods_and_zoned_times_are_compared_as_times(period: dict[str, Any], q
     ],
 )
 def test_page_with_the_written_values_is_recognised(kind: str, written: Any, content: Any) -> None:
-    assert mapping.evidence.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
+    assert mapping.in_doubt_matching.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize("kind", ["people", "relation"])
@@ -541,7 +541,7 @@ def test_page_with_a_truncated_list_is_recognised(kind: str) -> None:
     ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
     part = page(kind, [{"id": uid} for uid in ids[:25]], has_more=True)
 
-    assert mapping.evidence.has_values(part, {"p1": {kind: cast(kind, ids)}})
+    assert mapping.in_doubt_matching.has_values(part, {"p1": {kind: cast(kind, ids)}})
 
 
 @pytest.mark.parametrize(
@@ -561,7 +561,7 @@ def test_page_with_a_truncated_list_is_recognised(kind: str) -> None:
     ],
 )
 def test_page_with_other_values_is_not_recognised(kind: str, written: Any, content: Any) -> None:
-    assert not mapping.evidence.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
+    assert not mapping.in_doubt_matching.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize(
@@ -585,7 +585,7 @@ def test_page_with_other_values_is_not_recognised(kind: str, written: Any, conte
     ],
 )
 def test_unwritten_value_is_compared_with_the_default(kind: str, content: Any, *, is_default: bool) -> None:
-    assert is_default == casts.comparison.is_default(value(kind, content), "o1")
+    assert is_default == value_casts.comparison.is_default(value(kind, content), "o1")
 
 
 # Blocks in doubt
@@ -616,8 +616,8 @@ def test_append_is_recognised_by_block_count_or_unique_content(
 ) -> None:
     step = mapping.blocks.append_steps("p", [build_blocks(*group) for group in groups])[-1]
 
-    assert is_appended == mapping.evidence.is_appended(
-        [mapping.evidence.signature_written(block) for block in build_blocks(*ours)], step
+    assert is_appended == mapping.in_doubt_matching.is_appended(
+        [mapping.in_doubt_matching.signature_written(block) for block in build_blocks(*ours)], step
     )
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.kit.wire import convert
+from connector_gateway.connectors.notes import mapping, value_casts, wire
+from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
 DATE = {"start": "2026-11-02", "end": None, "time_zone": None}
@@ -83,11 +83,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_value_is_converted_to_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == casts.event_text.text(convert(value(kind, content), wire.Value))
+    assert text == value_casts.event_text.text(convert(value(kind, content), wire.Value))
 
 
 def test_all_writable_types_are_observed() -> None:
-    assert casts.to_vendor.CASTS.keys() == casts.event_text.TEXT_CONVERTERS.keys()
+    assert value_casts.to_vendor.CASTS.keys() == value_casts.event_text.TEXT_CONVERTERS.keys()
 
 
 @requirement("notes-79")
@@ -172,7 +172,7 @@ def test_different_value_is_a_change(before: dict[str, Any], after: dict[str, An
 @pytest.mark.parametrize(
     ("after", "expected"),
     [({"id": "o1", "name": "To do"}, []), ({"id": "o2", "name": "Done"}, [("To do", "Done")])],
-    ids=["still the first", "another"],
+    ids=["first option", "another option"],
 )
 def test_added_status_starts_as_its_first_option(after: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     described = {"status": {"options": [{"id": "o1", "name": "To do"}, {"id": "o2", "name": "Done"}]}}
@@ -206,7 +206,7 @@ def test_long_texts_are_truncated_but_compared_in_full() -> None:
     ],
 )
 def test_data_source_id_is_read_from_a_delivery(raw: dict[str, Any], source_id: str | None) -> None:
-    assert source_id == mapping.deliveries.data_source_id(json.dumps(raw).encode())
+    assert source_id == mapping.inbound_hooks.data_source_id(json.dumps(raw).encode())
 
 
 @pytest.mark.parametrize(
@@ -225,4 +225,4 @@ def test_data_source_id_is_read_from_a_delivery(raw: dict[str, Any], source_id: 
     ],
 )
 def test_other_bodies_are_not_taken_for_a_handshake(body: bytes) -> None:
-    assert mapping.deliveries.verification_token(body) is None
+    assert mapping.inbound_hooks.verification_token(body) is None

@@ -69,12 +69,12 @@ def test_concurrent_listing_after_an_edit_hides_no_database(gateway: Gateway, la
 
 @requirement("notes-6")
 def test_listing_continues_after_a_restart_with_edited_databases(
-    gateway: Gateway, last_id: str, restarting: Restarting
+    gateway: Gateway, last_id: str, restartable_gateway: Restarting
 ) -> None:
-    with restarting() as first_gateway:
+    with restartable_gateway() as first_gateway:
         first = first_gateway.get("/notes/databases", limit=100)
     edit_database(gateway, last_id)
-    with restarting() as second_gateway:
+    with restartable_gateway() as second_gateway:
         second = second_gateway.get("/notes/databases", limit=30, cursor=first.body["next_cursor"])
         third = second_gateway.get("/notes/databases", limit=100, cursor=second.body["next_cursor"])
     first_page = gateway.get("/notes/databases", limit=100)
@@ -107,9 +107,9 @@ def list_following_pages(gateway: Gateway, page: Any) -> list[Any]:
 
 
 @pytest.fixture
-def fresh_gateway(gateway: Gateway, restarting: Restarting) -> Iterator[Gateway]:
+def fresh_gateway(gateway: Gateway, restartable_gateway: Restarting) -> Iterator[Gateway]:
     """A gateway with empty caches."""
-    with restarting() as restarted:
+    with restartable_gateway() as restarted:
         gateway.clear("notes")
         yield restarted
 
@@ -138,11 +138,13 @@ def test_short_page_is_followed_by_all_other_databases_once(fresh_gateway: Gatew
 
 
 @requirement("notes-6")
-def test_database_of_a_short_page_is_not_repeated_after_a_restart(gateway: Gateway, restarting: Restarting) -> None:
-    with restarting() as first_gateway:
+def test_database_of_a_short_page_is_not_repeated_after_a_restart(
+    gateway: Gateway, restartable_gateway: Restarting
+) -> None:
+    with restartable_gateway() as first_gateway:
         first = first_gateway.get("/notes/databases", limit=1)
         second = first_gateway.get("/notes/databases", limit=1, cursor=first.body["next_cursor"])
-    with restarting() as second_gateway:
+    with restartable_gateway() as second_gateway:
         third = second_gateway.get("/notes/databases", limit=100, cursor=second.body["next_cursor"])
 
     assert list_ids(first)[0] not in list_ids(second, third)

@@ -64,7 +64,7 @@ def get_owner_ids(gateway: Gateway, page_id: str) -> list[str]:
         ["ada@fernweh.example", "Ada Lindqvist"],
     ],
 )
-def test_person_is_given_by_email_or_name(gateway: Gateway, leads: str, ada: User, owner: Any) -> None:
+def test_person_is_identified_by_email_or_name(gateway: Gateway, leads: str, ada: User, owner: Any) -> None:
     page_id = create(gateway, leads, owner).data["page_id"]
 
     assert [ada.id] == get_owner_ids(gateway, page_id)
@@ -80,7 +80,7 @@ def test_name_matches_in_any_unicode_form(gateway: Gateway, leads: str) -> None:
 
 
 @requirement("notes-92")
-def test_person_is_given_by_email_in_an_update(gateway: Gateway, leads: str, ada: User) -> None:
+def test_person_is_identified_by_email_in_an_update(gateway: Gateway, leads: str, ada: User) -> None:
     page_id = create(gateway, leads, None).data["page_id"]
 
     updated = gateway.patch(f"/notes/pages/{page_id}", properties={"Owner": "ada@fernweh.example"})

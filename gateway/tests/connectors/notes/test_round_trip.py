@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes import value_casts, wire
 from gateway.tests.connectors.notes.page_calls import get_workspace, update
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
+from workspace_sandbox.notes.data.property_values import property_value
 from workspace_sandbox.notes.data.state import DataSource, Page
-from workspace_sandbox.notes.data.values import property_value
 
-WRITABLE = casts.to_vendor.CASTS.keys()
+WRITABLE = value_casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)
 """Rows of the seeded table whose values are short enough not to be truncated."""
 
@@ -49,7 +49,8 @@ def read_values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
 def summarize(values: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
     """Return the comparison key and the event text of each value."""
     return {
-        name: (casts.comparison.comparison_key(value), casts.event_text.text(value)) for name, value in values.items()
+        name: (value_casts.comparison.comparison_key(value), value_casts.event_text.text(value))
+        for name, value in values.items()
     }
 
 
@@ -65,7 +66,10 @@ def test_event_text_can_be_written_back(gateway: Gateway) -> None:
     replies = [write_back(gateway, page) for page in pages]
     after = [summarize(read_values(gateway, page)) for page in pages]
     filled = {
-        value.type for page in pages for value in read_values(gateway, page).values() if casts.event_text.text(value)
+        value.type
+        for page in pages
+        for value in read_values(gateway, page).values()
+        if value_casts.event_text.text(value)
     }
 
     assert [] == [reply.body for reply in replies if reply.status != 200]
@@ -83,4 +87,6 @@ def test_null_restores_the_value_of_a_new_page(gateway: Gateway, kind: str) -> N
     update(gateway, page.id, properties={name: None})
 
     default = read_values(gateway, get_workspace(gateway).pages[new_page_id])[name]
-    assert casts.comparison.comparison_key(default) == casts.comparison.comparison_key(read_values(gateway, page)[name])
+    assert value_casts.comparison.comparison_key(default) == value_casts.comparison.comparison_key(
+        read_values(gateway, page)[name]
+    )

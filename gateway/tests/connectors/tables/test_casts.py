@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import casts
+from connector_gateway.connectors.tables import value_casts
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
-from workspace_sandbox.tables.data.cells import STRICT
+from workspace_sandbox.tables.data.cell_validation import STRICT
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "number": {"precision": 2},
@@ -23,22 +23,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def each(kind: str, *values: Any) -> list[tuple[str, Any]]:
-    """One case per value."""
+def build_cases(kind: str, *values: Any) -> list[tuple[str, Any]]:
+    """Return one case per value."""
     return [(kind, value) for value in values]
 
 
-def described(kind: str) -> Field:
+def describe_field(kind: str) -> Field:
     return Field(id="fld1", name="It", type=kind, raw_options=OPTIONS.get(kind))
 
 
 def test_every_writable_type_has_a_cast() -> None:
-    assert STRICT.keys() == casts.to_vendor.CASTS.keys()
+    assert STRICT.keys() == value_casts.to_vendor.CASTS.keys()
 
 
-@pytest.mark.parametrize("kind", casts.to_vendor.CASTS)
+@pytest.mark.parametrize("kind", value_casts.to_vendor.CASTS)
 def test_null_clears_a_field_of_any_type(kind: str) -> None:
-    assert casts.to_vendor.cast(described(kind), None, creates=False) is None
+    assert value_casts.to_vendor.cast(describe_field(kind), None, creates=False) is None
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
         ("barcode", {"text": "400", "type": "ean13"}, {"text": "400", "type": "ean13"}),
     ],
 )
-def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
-    cast = casts.to_vendor.cast(described(kind), value, creates=True)
+def test_a_valid_value_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
+    cast = value_casts.to_vendor.cast(describe_field(kind), value, creates=True)
 
     assert (type(expected), expected) == (type(cast), cast)
 
@@ -130,38 +130,46 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        *each("singleLineText", True, ["a"], {"a": 1}),
-        *each("multilineText", True, ["a"], {"a": 1}),
-        *each("richText", True, ["a"], {"a": 1}),
-        *each("email", "ana", "ana@", "a b@example.com", 1, True, ["ana@example.com"]),
-        *each("url", "nonsense", "two words", "http://", "https://exa mple.com/", 1, []),
-        *each("phoneNumber", 46, True, ["+46"]),
-        *each(
+        *build_cases("singleLineText", True, ["a"], {"a": 1}),
+        *build_cases("multilineText", True, ["a"], {"a": 1}),
+        *build_cases("richText", True, ["a"], {"a": 1}),
+        *build_cases("email", "ana", "ana@", "a b@example.com", 1, True, ["ana@example.com"]),
+        *build_cases("url", "nonsense", "two words", "http://", "https://exa mple.com/", 1, []),
+        *build_cases("phoneNumber", 46, True, ["+46"]),
+        *build_cases(
             "number", "", "a", "1,5", "12 or so", "1_000", "\u0661\u0662", "NaN", "Infinity", "12.345", Decimal("0.001")
         ),
-        *each("number", True, [1], {}, 2**53 + 1, "9007199254740993", Decimal("1e400")),
-        *each("currency", "0.5", Decimal("0.5"), "€ 5"),
-        *each("percent", "12.5%", "0.1255", True),
-        *each("duration", "1:30", "0.125", Decimal("0.125")),
-        *each("rating", 0, 6, -1, "2.5", Decimal("2.5"), "many", True),
-        *each("checkbox", 1, 0, "True", "yes", "", [], Decimal(1)),
-        *each("singleSelect", 1, True, ["Open"], {"name": "Open"}),
-        *each("multipleSelects", 1, ["eu", 1], [["eu"]], {"name": "eu"}, ["x"] * 1001),
-        *each("date", "2026-11-02T00:00:00Z", "2.11.2026", "2026-02-30", "20261102", "", 20261102, ["2026-11-02"]),
-        *each("dateTime", "2026-11-02T09:30:00", "tomorrow", "2026-11-02T09:30:00.0001Z", 1, "", True),
-        *each("dateTime", "0001-01-01T00:00:00+14:00"),
-        *each("singleCollaborator", "Ana", "", 1, ["ana@example.com"], {"name": "Ana"}, {}),
-        *each("singleCollaborator", {"id": "usr1", "colour": "red"}),
-        *each("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
-        *each("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
-        *each("multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]),
-        *each("multipleAttachments", [{"url": None}], [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]),
-        *each("barcode", {"text": None}, 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
+        *build_cases("number", True, [1], {}, 2**53 + 1, "9007199254740993", Decimal("1e400")),
+        *build_cases("currency", "0.5", Decimal("0.5"), "€ 5"),
+        *build_cases("percent", "12.5%", "0.1255", True),
+        *build_cases("duration", "1:30", "0.125", Decimal("0.125")),
+        *build_cases("rating", 0, 6, -1, "2.5", Decimal("2.5"), "many", True),
+        *build_cases("checkbox", 1, 0, "True", "yes", "", [], Decimal(1)),
+        *build_cases("singleSelect", 1, True, ["Open"], {"name": "Open"}),
+        *build_cases("multipleSelects", 1, ["eu", 1], [["eu"]], {"name": "eu"}, ["x"] * 1001),
+        *build_cases(
+            "date", "2026-11-02T00:00:00Z", "2.11.2026", "2026-02-30", "20261102", "", 20261102, ["2026-11-02"]
+        ),
+        *build_cases("dateTime", "2026-11-02T09:30:00", "tomorrow", "2026-11-02T09:30:00.0001Z", 1, "", True),
+        *build_cases("dateTime", "0001-01-01T00:00:00+14:00"),
+        *build_cases("singleCollaborator", "Ana", "", 1, ["ana@example.com"], {"name": "Ana"}, {}),
+        *build_cases("singleCollaborator", {"id": "usr1", "colour": "red"}),
+        *build_cases("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
+        *build_cases("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
+        *build_cases(
+            "multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]
+        ),
+        *build_cases(
+            "multipleAttachments", [{"url": None}], [{"url": 1}], [{"url": "https://example.com/a", "filename": ""}]
+        ),
+        *build_cases(
+            "barcode", {"text": None}, 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}
+        ),
     ],
 )
 def test_a_lossy_value_is_rejected(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as error:
-        casts.to_vendor.cast(described(kind), value, creates=True)
+        value_casts.to_vendor.cast(describe_field(kind), value, creates=True)
 
     assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == error.value.details
 
@@ -169,16 +177,16 @@ def test_a_lossy_value_is_rejected(kind: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        *each("number", "a", "", "1e", Decimal("1e400")),
-        *each("date", "2026-02-30", "2026-1-011"),
-        *each("dateTime", "tomorrow", "0001-01-01T00:00:00+14:00", "2026-11-02T25:00:00Z"),
-        *each("url", "http://[::1"),
-        *each("multipleAttachments", "http://[::1"),
+        *build_cases("number", "a", "", "1e", Decimal("1e400")),
+        *build_cases("date", "2026-02-30", "2026-1-011"),
+        *build_cases("dateTime", "tomorrow", "0001-01-01T00:00:00+14:00", "2026-11-02T25:00:00Z"),
+        *build_cases("url", "http://[::1"),
+        *build_cases("multipleAttachments", "http://[::1"),
     ],
 )
 def test_the_reason_of_a_rejected_value_contains_no_python_terms(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as error:
-        casts.to_vendor.cast(described(kind), value, creates=True)
+        value_casts.to_vendor.cast(describe_field(kind), value, creates=True)
 
     assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", error.value.message)
 
@@ -187,15 +195,15 @@ def test_the_reason_of_a_rejected_value_contains_no_python_terms(kind: str, valu
     "value", [[{"id": "att1"}], [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1}]]
 )
 def test_an_update_preserves_attachments_by_their_id(value: Any) -> None:
-    assert [{"id": "att1"}] == casts.to_vendor.cast(described("multipleAttachments"), value, creates=False)
+    assert [{"id": "att1"}] == value_casts.to_vendor.cast(describe_field("multipleAttachments"), value, creates=False)
 
 
-def test_digits_are_counted_as_the_field_shows_them() -> None:
-    whole = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
+def test_digits_are_counted_as_displayed() -> None:
+    duration = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
 
-    assert 61 == casts.to_vendor.cast(whole, 61, creates=True)
+    assert 61 == value_casts.to_vendor.cast(duration, 61, creates=True)
     with pytest.raises(LossyCast):
-        casts.to_vendor.cast(whole, "61.5", creates=True)
+        value_casts.to_vendor.cast(duration, "61.5", creates=True)
 
 
 # Options
@@ -215,10 +223,10 @@ def test_digits_are_counted_as_the_field_shows_them() -> None:
     ],
 )
 def test_options_are_compared_by_every_character(kind: str, written: Any, missing: list[str]) -> None:
-    assert missing == casts.options.missing_options(described(kind), written)
+    assert missing == value_casts.options.missing_options(describe_field(kind), written)
 
 
-# Showing
+# Representation
 
 
 @pytest.mark.parametrize(
@@ -230,11 +238,11 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
         ({"a": [Decimal("1.5"), "x", None, True, 3]}, {"a": [1.5, "x", None, True, 3]}),
     ],
 )
-def test_values_are_reported_as_they_were_sent(value: Any, visible: Any) -> None:
+def test_values_are_reported_as_sent(value: Any, visible: Any) -> None:
     assert visible == to_sent_json(value)
 
 
-# Comparing
+# Comparison
 
 
 @pytest.mark.parametrize(
@@ -258,8 +266,8 @@ def test_values_are_reported_as_they_were_sent(value: Any, visible: Any) -> None
         ("barcode", {"text": "1"}, {"text": "1", "type": "ean13"}),
     ],
 )
-def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, current: Any) -> None:
-    assert casts.comparison.equals_written(kind, written, current)
+def test_a_written_value_equals_the_read_value(kind: str, written: Any, current: Any) -> None:
+    assert value_casts.comparison.equals_written(kind, written, current)
 
 
 @pytest.mark.parametrize(
@@ -280,5 +288,5 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
         ("barcode", {"text": "1"}, {"text": "2"}),
     ],
 )
-def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, current: Any) -> None:
-    assert not casts.comparison.equals_written(kind, written, current)
+def test_different_values_are_not_equal(kind: str, written: Any, current: Any) -> None:
+    assert not value_casts.comparison.equals_written(kind, written, current)

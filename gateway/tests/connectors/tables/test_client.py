@@ -29,7 +29,7 @@ from connector_gateway.kit.upstream.client import ThrottleDelay
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
-def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> UpstreamResponse:
+def build_response(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> UpstreamResponse:
     return UpstreamResponse(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
@@ -72,28 +72,33 @@ def vendor_error(kind: str, message: str = "No.") -> dict[str, Any]:
         (422, b'"UNKNOWN_FIELD_NAME"', UpstreamRefused),
     ],
 )
-def test_a_vendor_error_becomes_an_error_of_the_catalogue(status: int, body: Any, expected: type[GatewayError]) -> None:
+def test_a_vendor_error_is_mapped_to_a_gateway_error(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
-        unwrap(answer(status, body), wire.RecordFields)
+        unwrap(build_response(status, body), wire.RecordFields)
 
     assert expected is type(raised.value)
 
 
 def test_the_error_of_a_404_depends_on_the_request() -> None:
     with pytest.raises(BaseNotFound):
-        unwrap(answer(404), wire.RecordFields, missing=BaseNotFound)
+        unwrap(build_response(404), wire.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
         unwrap(
-            answer(403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound
+            build_response(403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")),
+            wire.RecordFields,
+            model=BaseNotFound,
         )
 
 
-def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> None:
+def test_vendor_text_is_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
-        unwrap(answer(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
+        unwrap(
+            build_response(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')),
+            wire.RecordFields,
+        )
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
-    assert "The application refused the values." == raised.value.message
+    assert "The vendor rejected the values." == raised.value.message
     assert [
         {"vendor_code": "INVALID_VALUE_FOR_COLUMN", "vendor_message": 'Field "Größe" takes no text'}
     ] == raised.value.details
@@ -101,33 +106,36 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
 
 def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
-        unwrap(answer(403, vendor_error("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
+        unwrap(
+            build_response(403, vendor_error("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")),
+            wire.RecordFields,
+        )
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
 
 
-def test_a_missing_object_is_reported_without_the_vendors_words() -> None:
+def test_a_missing_object_is_reported_without_vendor_text() -> None:
     with pytest.raises(FieldNotFound) as raised:
-        unwrap(answer(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
+        unwrap(build_response(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
 
 
-def test_an_accepted_response_is_read() -> None:
+def test_a_successful_response_is_decoded() -> None:
     assert wire.RecordFields(id="recA", fields={"fld1": 5}) == unwrap(
-        answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
+        build_response(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
     )
 
 
 @pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
-def test_an_accepted_response_in_an_unknown_shape_is_unexpected(body: Any) -> None:
+def test_a_successful_response_of_an_unknown_shape_is_unexpected(body: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
-        unwrap(answer(200, body), wire.RecordFields)
+        unwrap(build_response(200, body), wire.RecordFields)
 
 
-def test_an_accepted_response_that_is_no_json_is_a_failure() -> None:
+def test_a_successful_response_without_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
-        unwrap(answer(200, b"<html>"), wire.RecordFields)
+        unwrap(build_response(200, b"<html>"), wire.RecordFields)
 
 
 @pytest.mark.parametrize(
@@ -142,10 +150,10 @@ def test_an_accepted_response_that_is_no_json_is_a_failure() -> None:
         (503, {"error": {"type": "RETRIABLE_ERROR"}}, {"Retry-After": "4"}, 4),
     ],
 )
-def test_the_base_rests_after_a_throttled_request(
+def test_a_throttled_request_blocks_its_base(
     status: int, body: Any, headers: Mapping[str, str], seconds: float
 ) -> None:
-    assert ThrottleDelay(seconds, {"base"}) == throttle_delay(answer(status, body, headers))
+    assert ThrottleDelay(seconds, {"base"}) == throttle_delay(build_response(status, body, headers))
 
 
 @pytest.mark.parametrize(
@@ -159,5 +167,5 @@ def test_the_base_rests_after_a_throttled_request(
         (500, {"error": {"type": "RETRIABLE_ERROR"}}),
     ],
 )
-def test_nothing_else_is_throttling(status: int, body: Any) -> None:
-    assert throttle_delay(answer(status, body)) is None
+def test_other_responses_are_not_throttling(status: int, body: Any) -> None:
+    assert throttle_delay(build_response(status, body)) is None

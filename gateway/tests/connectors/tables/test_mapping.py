@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "fldName", "name": "Name", "type": "singleLineText"},
@@ -27,27 +27,27 @@ NAMES = {field["id"]: field["name"] for field in FIELDS}
 FILES = {"id": "fldFiles", "name": "Files"}
 
 
-def leads(*more: Mapping[str, Any]) -> wire.Table:
+def build_table(*more: Mapping[str, Any]) -> wire.Table:
     about = {"id": "tblA", "name": "Leads", "primaryFieldId": "fldName", "fields": [*FIELDS, *more]}
     return convert(about, wire.Table)
 
 
-TABLE = leads()
+TABLE = build_table()
 
 
 def stored_record(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
     return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
-def row(**fields: Any) -> wire.RecordFields:
+def build_row(**fields: Any) -> wire.RecordFields:
     return wire.RecordFields(id="rec1", fields=fields)
 
 
-def draft(index: int = 0, **values: Any) -> Draft:
+def build_draft(index: int = 0, **values: Any) -> Draft:
     return Draft(index, values, new_options=False)
 
 
-def test_a_table_named_like_the_identifier_of_another_is_not_mistaken_for_it() -> None:
+def test_an_identifier_is_preferred_to_an_equal_table_name() -> None:
     first = wire.Table(id="tblA", name="tblB", primary_field_id="fld1", fields=[])
     second = wire.Table(id="tblB", name="Other", primary_field_id="fld2", fields=[])
 
@@ -68,34 +68,32 @@ def slots(pairs: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
     return [(slot, record.id) for slot, record in pairs]
 
 
-def test_a_record_that_holds_more_than_was_written_is_another() -> None:
+def test_a_record_with_additional_values_is_no_match() -> None:
     full, bare = stored_record("rec1", fldName="A", fldStage="Open"), stored_record("rec2", fldName="A")
     intent = create_intent({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
-    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
+    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.in_doubt_matching.matching_records(TABLE, intent, [full, bare]))
 
 
-def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
-    table = leads({"id": "fldNo", "name": "No.", "type": "autoNumber"})
+def test_computed_and_unknown_fields_are_ignored_in_matching() -> None:
+    table = build_table({"id": "fldNo", "name": "No.", "type": "autoNumber"})
     cells = {"fldName": "A", "fldNo": 7, "fldHidden": "x"}
 
-    assert mapping.evidence.is_record(table, cells, {"fldName": "A"}, {})
+    assert mapping.in_doubt_matching.is_record(table, cells, {"fldName": "A"}, {})
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"), [({}, True), ({"fldStage": "Open"}, True), ({"fldStage": "Won"}, False)]
 )
-def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
-    fields: dict[str, Any], *, expected: bool
-) -> None:
-    filled = mapping.batches.unwritten_values(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
+def test_observed_default_values_are_ignored_in_matching(fields: dict[str, Any], *, expected: bool) -> None:
+    filled = mapping.batches.unwritten_values(build_row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
-    assert expected == mapping.evidence.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
+    assert expected == mapping.in_doubt_matching.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
 
-def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
+def test_equal_rows_match_equal_records_oldest_first() -> None:
     younger, older = stored_record("rec1", fldName="A"), stored_record("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    matches = mapping.evidence.matching_records(
+    matches = mapping.in_doubt_matching.matching_records(
         TABLE, create_intent({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
@@ -105,36 +103,40 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
 @pytest.mark.parametrize(
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
-def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.matching_records(TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")])
+def test_an_incomplete_batch_matches_no_record(rows: list[dict[str, Any]]) -> None:
+    assert [] == mapping.in_doubt_matching.matching_records(
+        TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")]
+    )
 
 
-def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
+def test_rows_of_indistinguishable_records_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.comparison_keys(create_intent(first, second, {"fldName": "A"}))
+    contents = mapping.in_doubt_matching.comparison_keys(create_intent(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
 
 
 @pytest.mark.parametrize(("author", "expected"), [({"id": "usrMe"}, True), ({"id": "usrYou"}, False), (None, True)])
-def test_a_record_that_names_another_creator_is_not_ours(author: Any, *, expected: bool) -> None:
-    table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
+def test_a_record_of_another_creator_is_no_match(author: Any, *, expected: bool) -> None:
+    table = build_table({"id": "fldBy", "name": "By", "type": "createdBy"})
     record = stored_record("rec1", **({"fldBy": author} if author else {}))
 
-    assert expected == mapping.evidence.may_be_by(table, record, "usrMe")
+    assert expected == mapping.in_doubt_matching.may_be_by(table, record, "usrMe")
 
 
-def test_an_author_in_an_unknown_shape_is_no_author() -> None:
-    table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
+def test_a_creator_of_an_unknown_shape_is_ignored() -> None:
+    table = build_table({"id": "fldBy", "name": "By", "type": "createdBy"})
 
     with pytest.raises(UpstreamUnexpected):
-        mapping.evidence.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
+        mapping.in_doubt_matching.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
 
 
 def test_links_of_a_draft_are_grouped_by_field_and_table() -> None:
-    assert {"Company": ("tblB", ["recX"])} == mapping.batches.links(TABLE, draft(fldName="A", fldCompany=["recX"]))
+    assert {"Company": ("tblB", ["recX"])} == mapping.batches.links(
+        TABLE, build_draft(fldName="A", fldCompany=["recX"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,18 +150,18 @@ def test_links_of_a_draft_are_grouped_by_field_and_table() -> None:
         ("", "upstream_refused", None),
     ],
 )
-def test_a_rejection_is_reported_with_the_field_it_names(private: str, error: str, field: str | None) -> None:
+def test_a_rejection_is_reported_with_its_field(private: str, error: str, field: str | None) -> None:
     fields = {"Name": "A", "Stage": "Paused", "Company": ["recX"]}
-    created = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
+    created = build_draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
     failed = mapping.batches.rejected_record(NAMES, created, fields, UpstreamRefused("No.", private=private))
 
     assert (3, error, field) == (failed.index, failed.error, failed.field)
     assert (fields[field] if field else None) == failed.value
 
 
-def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
+def test_a_missing_option_retains_its_code_with_a_known_field() -> None:
     error = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
-    failed = mapping.batches.rejected_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, error)
+    failed = mapping.batches.rejected_record(NAMES, build_draft(fldStage="Paused"), {"Stage": "Paused"}, error)
 
     assert ("select_option_missing", "Stage", "Paused") == (failed.error, failed.field, failed.value)
 
@@ -176,7 +178,7 @@ def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
         ({"filename": "b.png", "size": 10}, None, False),
     ],
 )
-def test_an_attachment_is_known_by_its_name_and_if_it_was_sent_along_its_size(
+def test_an_attachment_is_matched_by_name_and_uploaded_size(
     item: dict[str, Any], digest: str | None, *, expected: bool
 ) -> None:
     intent = {"filename": "a.png", "size_bytes": 10, "digest": digest}
@@ -186,7 +188,7 @@ def test_an_attachment_is_known_by_its_name_and_if_it_was_sent_along_its_size(
 
 @pytest.mark.parametrize("name", ["fldFiles", "Files"])
 def test_attachments_are_read_by_field_name_or_identifier(name: str) -> None:
-    matches = mapping.attachments.attachments(row(**{name: [{"id": "att1"}]}), FILES)
+    matches = mapping.attachments.attachments(build_row(**{name: [{"id": "att1"}]}), FILES)
 
     assert ["att1"] == [item.id for item in matches]
 
@@ -194,9 +196,9 @@ def test_attachments_are_read_by_field_name_or_identifier(name: str) -> None:
 @pytest.mark.parametrize(
     "cell", ["att1", {"id": "att1"}, ["att1"], [{"filename": "a"}], [{"id": 1}], [{"id": "a", "size": "1"}]]
 )
-def test_attachments_in_an_unknown_shape_are_never_taken_for_none(cell: Any) -> None:
+def test_attachments_of_an_unknown_shape_are_an_error(cell: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mapping.attachments.attachments(row(fldFiles=cell), FILES)
+        mapping.attachments.attachments(build_row(fldFiles=cell), FILES)
 
 
 @pytest.mark.parametrize("cell", [None, [], "att1", [{"filename": "a"}], [{"id": "att0"}]])
@@ -204,7 +206,7 @@ def test_a_file_missing_in_the_response_is_in_doubt(cell: Any) -> None:
     intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
 
     with pytest.raises(OutcomeUnknown) as raised:
-        mapping.attachments.created_attachment(row(fldFiles=cell), intent, ["att0"])
+        mapping.attachments.created_attachment(build_row(fldFiles=cell), intent, ["att0"])
 
     assert "garbled" == raised.value.doubt
 
@@ -219,7 +221,7 @@ def test_bases_without_record_access_are_not_searched() -> None:
     assert ["appB", "appC"] == mapping.schemas.open_bases(bases)
 
 
-# Several faults
+# Several violations
 
 
 def test_all_errors_are_reported_in_order_and_the_first_sets_the_code() -> None:
@@ -232,7 +234,7 @@ def test_all_errors_are_reported_in_order_and_the_first_sets_the_code() -> None:
     ]
 
 
-# Shapes of the vendor's
+# Vendor shapes
 
 
 def schema(kind: str, options: Any) -> bytes:
@@ -241,7 +243,7 @@ def schema(kind: str, options: Any) -> bytes:
 
 
 @pytest.mark.parametrize("options", [{"max": "high"}, {"choices": 5}, ["anything"], "text", None])
-def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
+def test_a_new_field_type_accepts_any_options(options: Any) -> None:
     (table,) = decode_json(schema("emotionScale", options), wire.Schema).tables
 
     assert wire.NO_OPTIONS == table.fields[0].options()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables.casts.to_vendor import CASTS
+from connector_gateway.connectors.tables.value_casts.to_vendor import CASTS
 from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
@@ -27,7 +27,7 @@ def update(gateway: Gateway, fields: Mapping[str, Any], record_id: str | None = 
 
 
 @requirement("common-16", "tables-1", "tables-2")
-def test_a_page_of_records_is_read(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_page_of_records_is_read(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = read(gateway, limit=1)
     record_id = gateway.examples("tables")["record_id"]
 
@@ -38,31 +38,31 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: VendorInspector) ->
         "data": [{"record_id": record_id, "fields": reply.data[0]["fields"], "created_at": "2026-01-05T09:00:00.000Z"}],
         "next_cursor": reply.body["next_cursor"],
     }
-    assert reply.data[0]["fields"].keys() == inside.record(record_id).keys()
-    assert reply.data[0]["fields"]["Due"] == inside.record(record_id)["Due"]
+    assert reply.data[0]["fields"].keys() == inspector.record(record_id).keys()
+    assert reply.data[0]["fields"]["Due"] == inspector.record(record_id)["Due"]
 
 
 @requirement("common-5", "common-38", "tables-5")
-def test_every_record_is_on_one_page_only(gateway: Gateway, inside: VendorInspector) -> None:
+def test_every_record_is_on_exactly_one_page(gateway: Gateway, inspector: VendorInspector) -> None:
     pages = gateway.pages("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
     matches = [record["record_id"] for page in pages for record in page.data]
 
     assert [100, 100, 100, 100, 100, 100, 40] == [len(page.data) for page in pages]
-    assert list(inside.table().records) == matches
+    assert list(inspector.table().records) == matches
 
 
 @requirement("tables-3")
-def test_a_view_filters_and_sorts(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_view_filters_and_sorts_records(gateway: Gateway, inspector: VendorInspector) -> None:
     target = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "view": "Open leads"}
     matches = [record["fields"] for record in gateway.items("/tables/records", **target, limit=100)]
     values = [fields.get("Value", 0) for fields in matches]
 
-    assert len(inside.records(Stage="Open")) == len(matches)
+    assert len(inspector.records(Stage="Open")) == len(matches)
     assert {"Open"} == {fields["Stage"] for fields in matches}
     assert sorted(values, reverse=True) == values
 
 
-def test_fields_hidden_in_a_view_are_read_all_the_same(gateway: Gateway) -> None:
+def test_fields_hidden_in_a_view_are_returned(gateway: Gateway) -> None:
     assert "Email" in {name for record in read(gateway, view="Open leads").data for name in record["fields"]}
 
 
@@ -73,8 +73,8 @@ def test_a_view_that_matches_no_record_returns_an_empty_page(gateway: Gateway) -
 
 
 @requirement("tables-1")
-def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, inside: VendorInspector) -> None:
-    table = inside.table()
+def test_tables_and_views_are_accepted_by_identifier(gateway: Gateway, inspector: VendorInspector) -> None:
+    table = inspector.table()
     view = next(view for view in table.views if view.name == "Open leads")
 
     by_name, by_id = read(gateway, view="Open leads").data, read(gateway, table.id, view=view.id).data
@@ -90,13 +90,13 @@ def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, in
         ("other_base_id", 'Bookings? "2026"', None),
     ],
 )
-def test_names_may_hold_slashes_and_whatever_else(gateway: Gateway, base: str, table: str, view: str | None) -> None:
+def test_names_with_special_characters_are_accepted(gateway: Gateway, base: str, table: str, view: str | None) -> None:
     more = {} if view is None else {"view": view}
 
     assert read(gateway, table, base_id=gateway.examples("tables")[base], **more).data
 
 
-def test_names_in_addresses_are_decoded_once(gateway: Gateway) -> None:
+def test_names_in_paths_are_decoded_once(gateway: Gateway) -> None:
     base_id = gateway.examples("tables")["base_id"]
     path = f"/v1/connectors/tables/records?connection_id={gateway.connections['tables']}&base_id={base_id}&limit=1"
     right = gateway.request("GET", f"{path}&table=Companies%20%2F%20Konten")
@@ -106,7 +106,7 @@ def test_names_in_addresses_are_decoded_once(gateway: Gateway) -> None:
     assert "table_not_found" == twice.code
 
 
-def test_a_known_table_costs_one_request(gateway: Gateway) -> None:
+def test_a_cached_table_takes_one_request(gateway: Gateway) -> None:
     read(gateway)
     gateway.clear("tables")
     read(gateway, view="Open leads")
@@ -115,11 +115,11 @@ def test_a_known_table_costs_one_request(gateway: Gateway) -> None:
 
 
 @requirement("tables-4")
-def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside: VendorInspector) -> None:
+def test_concurrent_calls_read_the_schema_once(gateway: Gateway, inspector: VendorInspector) -> None:
     replies = gateway.together(*[lambda: read(gateway, limit=1)] * 10)
 
     assert [200] * 10 == [reply.status for reply in replies]
-    assert 1 == len([path for path in inside.sent("GET") if path.startswith("/v0/meta/")])
+    assert 1 == len([path for path in inspector.list_requests("GET") if path.startswith("/v0/meta/")])
 
 
 @requirement("tables-36")
@@ -133,7 +133,7 @@ def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
 
 
 @requirement("tables-37")
-def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway) -> None:
+def test_an_unknown_table_is_rejected_with_the_existing_ones(gateway: Gateway) -> None:
     reply = read(gateway, "leads")
 
     assert (404, "table_not_found") == (reply.status, reply.code)
@@ -142,7 +142,7 @@ def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway
 
 
 @requirement("tables-38")
-def test_an_unknown_view_is_not_found_and_the_views_are_named(gateway: Gateway) -> None:
+def test_an_unknown_view_is_rejected_with_the_existing_ones(gateway: Gateway) -> None:
     reply = read(gateway, "Companies / Konten", view="Open leads")
 
     assert (404, "view_not_found") == (reply.status, reply.code)
@@ -157,27 +157,25 @@ def test_a_cursor_of_an_expired_list_is_invalid(gateway: Gateway) -> None:
     assert (422, "invalid_cursor") == (reply.status, reply.code)
 
 
-def test_a_table_that_was_renamed_a_moment_ago_is_found_by_its_new_name(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
+def test_a_newly_renamed_table_is_found_by_its_new_name(gateway: Gateway, inspector: VendorInspector) -> None:
     read(gateway)
-    inside.table().name = "Prospects"
+    inspector.table().name = "Prospects"
 
     assert 1 == len(read(gateway, "Prospects", limit=1).data)
 
 
-def test_a_table_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_newly_deleted_table_is_not_found(gateway: Gateway, inspector: VendorInspector) -> None:
     read(gateway)
-    inside.sales.tables.remove(inside.table())
+    inspector.sales.tables.remove(inspector.table())
     reply = read(gateway)
 
     assert "table_not_found" == reply.code
     assert ["Companies / Konten"] == reply.details[0]["allowed"]
 
 
-def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_newly_deleted_view_is_not_found(gateway: Gateway, inspector: VendorInspector) -> None:
     read(gateway, view="Gallery")
-    inside.table().views.pop(6)
+    inspector.table().views.pop(6)
     reply = read(gateway, view="Gallery")
 
     assert "view_not_found" == reply.code
@@ -188,9 +186,9 @@ def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, ins
 
 
 @requirement("tables-17", "tables-18")
-def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: VendorInspector) -> None:
+def test_only_the_named_fields_are_updated(gateway: Gateway, inspector: VendorInspector) -> None:
     record_id = gateway.examples("tables")["record_id"]
-    before = inside.record(record_id)
+    before = inspector.record(record_id)
     reply = update(gateway, {"Stage": "Won", "Value": "12.50", "Hot": False})
 
     assert reply.body == {
@@ -203,17 +201,17 @@ def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: Ve
             "updated_at": reply.data["updated_at"],
         },
     }
-    after = inside.record(record_id)
+    after = inspector.record(record_id)
     assert ("Won", 12.5, None) == (after["Stage"], after["Value"], after.get("Hot"))
     assert {"Stage", "Value", "Hot", "Changed", "Changed by", "Value per star"} >= {
         name for name in before if before[name] != after.get(name) and name != "Files"
     }
 
 
-def test_null_clears_a_field(gateway: Gateway, inside: VendorInspector) -> None:
+def test_null_clears_a_field(gateway: Gateway, inspector: VendorInspector) -> None:
     update(gateway, {"Tags": None, "Due": None, "Owner": None})
 
-    assert {"Tags", "Due", "Owner"}.isdisjoint(inside.record(gateway.examples("tables")["record_id"]))
+    assert {"Tags", "Due", "Owner"}.isdisjoint(inspector.record(gateway.examples("tables")["record_id"]))
 
 
 @requirement("tables-19")
@@ -224,25 +222,23 @@ def test_null_clears_a_field(gateway: Gateway, inside: VendorInspector) -> None:
         *("No.", "Call", "Summary", "Source", "Manual sort", "Mood"),
     ],
 )
-def test_a_field_that_is_computed_or_not_known_is_rejected(
-    gateway: Gateway, inside: VendorInspector, field: str
-) -> None:
+def test_computed_and_unknown_fields_are_rejected(gateway: Gateway, inspector: VendorInspector, field: str) -> None:
     reply = update(gateway, {"Name": "Never", field: "1"})
 
     assert (422, "read_only_field") == (reply.status, reply.code)
-    about = {"code": "read_only_field", "field": field, "type": inside.field(field).type, "value": "1"}
+    about = {"code": "read_only_field", "field": field, "type": inspector.field(field).type, "value": "1"}
     assert [about] == reply.details
-    assert [] == inside.sent("PATCH")
+    assert [] == inspector.list_requests("PATCH")
 
 
 @requirement("tables-40")
-def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway, inside: VendorInspector) -> None:
+def test_all_unknown_fields_are_reported(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = update(gateway, {"name": "x", "Name": "y", "Nmae": 1})
 
     assert (404, "field_not_found") == (reply.status, reply.code)
     assert [("name", "x"), ("Nmae", 1)] == [(detail["field"], detail["value"]) for detail in reply.details]
-    assert [field.name for field in inside.table().fields] == reply.details[0]["allowed"]
-    assert [] == inside.sent("PATCH")
+    assert [field.name for field in inspector.table().fields] == reply.details[0]["allowed"]
+    assert [] == inspector.list_requests("PATCH")
 
 
 @requirement("common-182")
@@ -254,7 +250,7 @@ def test_the_closest_field_is_suggested_for_any_value(gateway: Gateway) -> None:
 
 
 @requirement("common-30", "common-47", "tables-41")
-def test_one_response_reports_all_errors_of_a_change(gateway: Gateway, inside: VendorInspector) -> None:
+def test_one_response_reports_all_errors_of_a_change(gateway: Gateway, inspector: VendorInspector) -> None:
     wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
     reply = update(gateway, {"Name": "fine", **wrong})
 
@@ -267,7 +263,7 @@ def test_one_response_reports_all_errors_of_a_change(gateway: Gateway, inside: V
         ("field_not_found", "Nmae", {"a": [1]}),
         ("lossy_cast", "Hot", "maybe"),
     ] == [(detail["code"], detail["field"], detail["value"]) for detail in reply.details]
-    assert [] == inside.sent("PATCH")
+    assert [] == inspector.list_requests("PATCH")
 
 
 @requirement("tables-13")
@@ -275,18 +271,18 @@ def test_one_response_reports_all_errors_of_a_change(gateway: Gateway, inside: V
     ("field", "value", "expected"),
     [("Stage", "Maybe", {"value": "Maybe"}), ("Tags", ["eu", "EU"], {"value": "EU", "did_you_mean": "eu"})],
 )
-def test_an_option_that_is_missing_is_never_added(
-    gateway: Gateway, inside: VendorInspector, field: str, value: Any, expected: Mapping[str, str]
+def test_a_missing_option_is_never_added(
+    gateway: Gateway, inspector: VendorInspector, field: str, value: Any, expected: Mapping[str, str]
 ) -> None:
     reply = update(gateway, {field: value})
 
     assert (409, "select_option_missing") == (reply.status, reply.code)
     about = {"code": "select_option_missing", "field": field, **expected}
-    assert [about | {"allowed": inside.field(field).choices()}] == reply.details
+    assert [about | {"allowed": inspector.field(field).choices()}] == reply.details
 
 
 @requirement("tables-39")
-def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
+def test_an_unknown_record_is_not_found(gateway: Gateway) -> None:
     reply = update(gateway, {"Name": "x"}, "recDoesNotExist00")
 
     assert (404, "record_not_found") == (reply.status, reply.code)
@@ -294,20 +290,20 @@ def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
 
 
 @requirement("tables-39")
-def test_a_record_of_another_table_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
-    record_id = next(iter(inside.table("Companies / Konten").records))
+def test_a_record_of_another_table_is_not_found(gateway: Gateway, inspector: VendorInspector) -> None:
+    record_id = next(iter(inspector.table("Companies / Konten").records))
 
     assert "record_not_found" == update(gateway, {"Name": "x"}, record_id).code
 
 
-def test_a_record_is_updated_with_something(gateway: Gateway) -> None:
+def test_an_update_without_fields_is_rejected(gateway: Gateway) -> None:
     reply = update(gateway, {})
 
     assert "invalid_parameters" == reply.code
     assert ["fields"] == [detail["parameter"] for detail in reply.details]
 
 
-def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_field_renamed_after_caching_is_found_by_either_name(gateway: Gateway, inspector: VendorInspector) -> None:
     update(gateway, {"Name": "first"})
     base_id = gateway.examples("tables")["base_id"]
     gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
@@ -315,39 +311,37 @@ def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Ga
     new = update(gateway, {"Lead": "by the new name"})
 
     assert [["Name"], ["Lead"]] == [old.data["updated_fields"], new.data["updated_fields"]]
-    assert "by the new name" == inside.record(gateway.examples("tables")["record_id"])["Lead"]
+    assert "by the new name" == inspector.record(gateway.examples("tables")["record_id"])["Lead"]
     assert "field_not_found" == update(gateway, {"Name": "gone by now"}).code
 
 
-def test_a_field_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_field_deleted_after_caching_is_not_found(gateway: Gateway, inspector: VendorInspector) -> None:
     update(gateway, {"Phone": "+46"})
-    inside.table().fields.remove(inside.field("Phone"))
+    inspector.table().fields.remove(inspector.field("Phone"))
     reply = update(gateway, {"Phone": "+47"})
 
     assert "field_not_found" == reply.code
     assert "Phone" not in reply.details[0]["allowed"]
 
 
-def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gateway, inside: VendorInspector) -> None:
+def test_an_option_added_after_caching_is_found(gateway: Gateway, inspector: VendorInspector) -> None:
     update(gateway, {"Stage": "Won"})
-    options = inside.field("Stage").options or {}
+    options = inspector.field("Stage").options or {}
     options["choices"].append({"id": "selNew", "name": "Paused", "color": "redLight2"})
 
     assert ["Stage"] == update(gateway, {"Stage": "Paused"}).data["updated_fields"]
 
 
-def test_a_field_that_became_computed_while_it_was_remembered_is_rejected(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
+def test_a_field_that_became_computed_after_caching_is_rejected(gateway: Gateway, inspector: VendorInspector) -> None:
     update(gateway, {"Phone": "+46"})
-    inside.field("Phone").type = "autoNumber"
+    inspector.field("Phone").type = "autoNumber"
 
     assert "read_only_field" == update(gateway, {"Phone": "+47"}).code
 
 
 @requirement("tables-45")
 @pytest.mark.parametrize(("field", "value"), [("Company", ["recDoesNotExist00"]), ("Owner", "nobody@example.com")])
-def test_a_value_that_the_vendor_refuses_is_named(gateway: Gateway, field: str, value: Any) -> None:
+def test_a_value_rejected_by_the_vendor_is_reported(gateway: Gateway, field: str, value: Any) -> None:
     reply = update(gateway, {"Name": "Never", field: value})
     (detail,) = reply.details
 
@@ -362,36 +356,40 @@ def test_a_value_that_the_vendor_refuses_is_named(gateway: Gateway, field: str, 
 
 
 @requirement("tables-44")
-def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, inside: VendorInspector) -> None:
-    writable = {field.name for field in inside.table().fields if field.type in CASTS}
+def test_every_returned_value_can_be_written_back(gateway: Gateway, inspector: VendorInspector) -> None:
+    writable = {field.name for field in inspector.table().fields if field.type in CASTS}
     records = read(gateway, limit=40).data
-    before = [inside.record(record["record_id"]) for record in records]
+    before = [inspector.record(record["record_id"]) for record in records]
     written = [
         update(
             gateway, {name: value for name, value in record["fields"].items() if name in writable}, record["record_id"]
         )
         for record in records
     ]
-    after = [inside.record(record["record_id"]) for record in records]
+    after = [inspector.record(record["record_id"]) for record in records]
 
     assert {200} == {reply.status for reply in written}
-    assert [stable(cells, writable) for cells in before] == [stable(cells, writable) for cells in after]
-    assert CASTS.keys() == {inside.field(name).type for record in records for name in record["fields"]} & CASTS.keys()
+    assert [without_file_urls(cells, writable) for cells in before] == [
+        without_file_urls(cells, writable) for cells in after
+    ]
+    assert (
+        CASTS.keys() == {inspector.field(name).type for record in records for name in record["fields"]} & CASTS.keys()
+    )
 
 
 @requirement("common-225", "tables-17")
 @pytest.mark.parametrize("kind", sorted(CASTS))
-def test_null_restores_what_a_new_record_has(gateway: Gateway, inside: VendorInspector, kind: str) -> None:
-    names = {field.name for field in inside.table().fields if field.type == kind}
+def test_null_restores_the_value_of_a_new_record(gateway: Gateway, inspector: VendorInspector, kind: str) -> None:
+    names = {field.name for field in inspector.table().fields if field.type == kind}
     record_id = next(record["record_id"] for record in read(gateway, limit=40).data if names & record["fields"].keys())
 
     reply = update(gateway, dict.fromkeys(names), record_id)
 
     assert names == set(reply.data["updated_fields"])
-    assert not names & inside.record(record_id).keys()
+    assert not names & inspector.record(record_id).keys()
 
 
-def stable(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any]:
+def without_file_urls(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any]:
     """Return the writable *cells* without URLs of files, which change with every read."""
     return {
         name: [item["id"] for item in value] if name == "Files" else value
@@ -400,9 +398,9 @@ def stable(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any
     }
 
 
-def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: VendorInspector) -> None:
-    record_id = next(iter(inside.table("Imported people", inside.office).records))
-    reply = update(gateway, {"Name": "x"}, record_id, base_id=inside.office.id, table="Imported people")
+def test_a_synced_table_accepts_no_writes(gateway: Gateway, inspector: VendorInspector) -> None:
+    record_id = next(iter(inspector.table("Imported people", inspector.office).records))
+    reply = update(gateway, {"Name": "x"}, record_id, base_id=inspector.office.id, table="Imported people")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
 
@@ -411,9 +409,9 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway,
 
 
 @requirement("tables-33", "tables-34")
-def test_tables_are_described(gateway: Gateway, inside: VendorInspector) -> None:
+def test_tables_are_described(gateway: Gateway, inspector: VendorInspector) -> None:
     reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["other_base_id"])
-    inventory = inside.table("Inventory", inside.office)
+    inventory = inspector.table("Inventory", inspector.office)
 
     assert ["run_id", "connector", "status", "data"] == list(reply.body)
     assert ["Inventory", 'Bookings? "2026"', "Imported people"] == [table["table"] for table in reply.data]
@@ -433,9 +431,9 @@ def test_tables_are_described(gateway: Gateway, inside: VendorInspector) -> None
 
 
 def test_unknown_types_are_returned_unchanged(gateway: Gateway) -> None:
-    leads = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"]).data[0]
+    table = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"]).data[0]
 
-    assert {"name": "Mood", "type": "emotionScale"} in leads["fields"]
+    assert {"name": "Mood", "type": "emotionScale"} in table["fields"]
 
 
 @requirement("tables-35")
@@ -445,10 +443,10 @@ def test_views_are_omitted_unless_requested(gateway: Gateway) -> None:
     assert {"table", "table_id", "primary_field", "fields"} == set(reply.data[0])
 
 
-def test_tables_are_always_returned_in_their_current_state(gateway: Gateway, inside: VendorInspector) -> None:
+def test_tables_are_never_returned_from_the_cache(gateway: Gateway, inspector: VendorInspector) -> None:
     base_id = gateway.examples("tables")["base_id"]
     gateway.get("/tables/tables", base_id=base_id)
-    inside.table().name = "Prospects"
+    inspector.table().name = "Prospects"
 
     assert "Prospects" == gateway.get("/tables/tables", base_id=base_id).data[0]["table"]
 

@@ -1,4 +1,4 @@
-"""The bases as the vendor shows them, read past the gateway."""
+"""A view of the emulator's bases."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.gateway_server import Gateway
-from harness.wait import wait_until
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.data.state import Base, Field, Table, find
 
@@ -15,7 +14,7 @@ LEADS = "Leads"
 
 @dataclass(frozen=True)
 class VendorInspector:
-    """Reads and changes the bases past the gateway."""
+    """Reads and changes the emulator's bases directly."""
 
     emulator: TablesEmulator
 
@@ -30,37 +29,33 @@ class VendorInspector:
         return self.emulator.workspace.bases[1]
 
     def table(self, name: str = LEADS, base: Base | None = None) -> Table:
-        """A table."""
+        """Return a table."""
         table = find((base or self.sales).tables, name)
         assert table is not None
         return table
 
     def field(self, name: str, table: str = LEADS) -> Field:
-        """A field of a table of the sales base."""
+        """Return a field of a table of the sales base."""
         field = find(self.table(table).fields, name)
         assert field is not None
         return field
 
     def records(self, table: str = LEADS, base: Base | None = None, **fields: Any) -> list[dict[str, Any]]:
-        """The records that have these values."""
+        """Return the records with these values."""
         base = base or self.sales
         reader, listed = self.emulator.reader(base), self.table(table, base)
         matches = [reader.record(listed, record)["fields"] for record in list(listed.records.values())]
         return [record for record in matches if all(record.get(name) == value for name, value in fields.items())]
 
     def record(self, record_id: str, base: Base | None = None) -> dict[str, Any]:
-        """The cells of a record."""
+        """Return the cells of a record."""
         base = base or self.sales
         home = base.find_record(record_id)
         assert home is not None
         fields: dict[str, Any] = self.emulator.reader(base).record(*home)["fields"]
         return fields
 
-    def wait_for(self, **fields: Any) -> None:
-        """Return once there is a lead that has these values."""
-        wait_until(lambda: self.records(**fields))
-
-    def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
+    def create_manually(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
         """Create a lead as a colleague, now or some time ago."""
         action = {"action": "create_record", "base_id": self.sales.id, "table": LEADS, "fields": fields}
         record_id: str = self.emulator.perform(action)["id"]
@@ -71,18 +66,18 @@ class VendorInspector:
         """Remove the field that names a lead's creator."""
         self.table().fields = [field for field in self.table().fields if field.type != "createdBy"]
 
-    def forget(self, record_id: str) -> None:
+    def delete_record(self, record_id: str) -> None:
         """Delete a record."""
         home = self.sales.find_record(record_id)
         assert home is not None
         self.emulator.workspace.delete(self.sales, home[0], [record_id])
 
-    def sent(self, method: str) -> list[str]:
-        """The paths that reached the application with *method*."""
+    def list_requests(self, method: str) -> list[str]:
+        """Return the paths of the vendor requests with *method*."""
         return [seen.path for seen in self.emulator.context.request_log if seen.method == method]
 
 
-def copied(bases: Sequence[Base]) -> list[Base]:
+def copy_bases(bases: Sequence[Base]) -> list[Base]:
     """Return a copy of all changeable parts of *bases*, which is much faster than seeding again."""
     return [replace(base, tables=[_copied_table(table) for table in base.tables]) for base in bases]
 

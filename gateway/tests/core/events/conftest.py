@@ -12,8 +12,8 @@ from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.kit.errors import InvalidSignature
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Observation, PollContext, Snapshot
+from connector_gateway.kit.models import Result, UtcDatetime
 from connector_gateway.kit.operation import Connector
-from connector_gateway.kit.shapes import Result, UtcDatetime
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
 from harness.clocks import ManualClock
@@ -83,7 +83,7 @@ RECEIPTS = {
 }
 
 
-def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
+def connector(garden: FakeConnector, *, pushes: bool) -> Connector[Any]:
     """Return the fake connector as a declared connector."""
     return Connector(
         name="garden",
@@ -99,7 +99,7 @@ def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
             signed_with="secret",
             vendor_issues_secret=True,
             receive=garden.receive,
-            read=garden.read if pushed else None,
+            read=garden.read if pushes else None,
         ),
     )
 
@@ -127,16 +127,16 @@ class Node:
 
     async def watch(self) -> PollScheduler:
         """Start this node's watchers."""
-        watchers = self.app._watchers(self.app._gateway())
-        await watchers.__aenter__()
-        self.tasks.append(watchers)
-        return watchers
+        poll_scheduler = self.app._new_poll_scheduler(self.app._new_call_executor())
+        await poll_scheduler.__aenter__()
+        self.tasks.append(poll_scheduler)
+        return poll_scheduler
 
     async def see(self, connection_id: Any, *observations: Observation) -> None:
         """Add events to the feed."""
         await self.app._feed.add({connection_id: observations})
 
-    async def plants(self, connection_id: Any, **filters: Any) -> list[str]:
+    async def list_plants(self, connection_id: Any, **filters: Any) -> list[str]:
         """Return the plants of a page of the feed."""
         page = await self.app._feed.page(connection_id, Sprouted, None, **{"limit": 100, **filters})
         return [event.plant for event in page.items]
@@ -146,7 +146,7 @@ class Node:
         headers = {"x-secret": secret}
         return await self.app.hooks.receive("garden", HookRequest(headers, body.encode(), self.clock.now()))
 
-    async def hand_over(self) -> Mapping[str, Any]:
+    async def deliver_secret(self) -> Mapping[str, Any]:
         """Deliver the connector's secret to the URL that the operator opened for it."""
         _, _, address = (await self.app.hooks.open("garden"))["url"].rpartition("/")
         return await self.app.hooks.receive("garden", HookRequest({}, b"", self.clock.now()), address)
@@ -163,7 +163,7 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
     }
-    connectors = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
+    connectors = {"garden": connector(garden, pushes="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
     app = App(Settings.read(environment | settings, connectors), connectors=connectors, clock=clock)
     async with app.database, app._transport:
         await app._processes.heartbeat()
@@ -171,8 +171,8 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
         try:
             yield node
         finally:
-            for watchers in node.tasks:
-                await watchers.__aexit__()
+            for poll_scheduler in node.tasks:
+                await poll_scheduler.__aexit__()
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ async def node(database_url: str, garden: FakeConnector, clock: ManualClock) -> 
 
 
 @pytest.fixture
-async def pushed(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
+async def push_node(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
     """A process whose vendor delivers the changes themselves."""
     async for started in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
         yield started

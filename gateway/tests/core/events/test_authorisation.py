@@ -27,7 +27,7 @@ ONE = ConnectionId("conn_1")
 
 
 class Vendor:
-    """Answers whether a connection is accepted."""
+    """Reports whether a connection is accepted."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -162,26 +162,26 @@ async def test_observations_of_a_removed_connection_are_not_stored(node: Node) -
 
 
 @requirement("common-105")
-async def test_missed_hooks_are_searched_since_the_last_event(pushed: Node) -> None:
-    connection = await pushed.connect()
-    await poll_once(pushed)
-    await pushed.app._feed.add({connection: [sprouted("a")]})
-    heard_at = pushed.clock.at
-    pushed.clock.at += 3600
-    await _clear_behind(pushed, connection)
-    await observe(pushed, connection, "revoked")
+async def test_missed_hooks_are_searched_since_the_last_event(push_node: Node) -> None:
+    connection = await push_node.connect()
+    await poll_once(push_node)
+    await push_node.app._feed.add({connection: [sprouted("a")]})
+    observed_at = push_node.clock.at
+    push_node.clock.at += 3600
+    await _clear_behind(push_node, connection)
+    await observe(push_node, connection, "revoked")
 
-    assert heard_at == (await watch_row(pushed, connection)).behind_since
+    assert observed_at == (await watch_row(push_node, connection)).behind_since
 
 
 @requirement("common-105")
-async def test_missed_hooks_are_searched_only_within_the_retention_time(pushed: Node) -> None:
-    connection = await pushed.connect()
-    await poll_once(pushed)
-    await _clear_behind(pushed, connection)
-    await observe(pushed, connection, "revoked")
+async def test_missed_hooks_are_searched_only_within_the_retention_time(push_node: Node) -> None:
+    connection = await push_node.connect()
+    await poll_once(push_node)
+    await _clear_behind(push_node, connection)
+    await observe(push_node, connection, "revoked")
 
-    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await watch_row(pushed, connection)).behind_since
+    assert push_node.clock.at - MAX_SEARCH_BACK_SECONDS == (await watch_row(push_node, connection)).behind_since
 
 
 async def _clear_behind(node: Node, connection_id: Any) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.events.feed import DAY_SECONDS, Feed, Gap
-from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.webhooks.delivery_positions import mark_due
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
@@ -24,7 +25,7 @@ async def test_events_are_listed_in_order_of_observation(node: Node) -> None:
     await node.see(connection, sprouted("b"), sprouted("a"))
     await node.see(connection, sprouted("c"))
 
-    assert ["b", "a", "c"] == await node.plants(connection)
+    assert ["b", "a", "c"] == await node.list_plants(connection)
 
 
 @requirement("common-103")
@@ -67,17 +68,17 @@ async def test_events_since_a_time_include_that_time(node: Node) -> None:
     await node.see(connection, sprouted("b"))
     page = await node.app._feed.page(connection, Sprouted, None, limit=10)
 
-    assert ["b"] == await node.plants(connection, since=page.items[1].observed_at)
-    assert [] == await node.plants(connection, since=utc_datetime(NOON + 60))
+    assert ["b"] == await node.list_plants(connection, since=page.items[1].observed_at)
+    assert [] == await node.list_plants(connection, since=utc_datetime(NOON + 60))
 
 
 async def test_events_are_filtered_by_type_and_channel(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a", "bed 1"), sprouted("b", "bed 2"), sprouted("c", "bed 1", "withered"))
 
-    assert ["c"] == await node.plants(connection, event_type="withered")
-    assert ["a", "c"] == await node.plants(connection, channel="bed 1")
-    assert ["a"] == await node.plants(connection, channel="bed 1", event_type="sprouted")
+    assert ["c"] == await node.list_plants(connection, event_type="withered")
+    assert ["a", "c"] == await node.list_plants(connection, channel="bed 1")
+    assert ["a"] == await node.list_plants(connection, channel="bed 1", event_type="sprouted")
 
 
 @pytest.mark.parametrize(
@@ -91,10 +92,10 @@ async def test_events_are_retained_as_the_plan_specifies(node: Node, plan: str, 
     connection = await node.connect(plan)
     await node.see(connection, sprouted("old"))
     node.clock.at += days * DAY_SECONDS - 60
-    before = await node.plants(connection)
+    before = await node.list_plants(connection)
     node.clock.at += 61
-    after = await node.plants(connection)
-    await node.app._retention.run()
+    after = await node.list_plants(connection)
+    await node.app._jobs.run()
 
     assert ["old"] == before
     assert [] == after
@@ -111,8 +112,8 @@ async def test_a_purge_takes_bounded_steps_and_leaves_retained_events(node: Node
     first, second = await node.app._feed.purge(), await node.app._feed.purge()
 
     assert (PURGE_STEP, 1) == (first, second)
-    assert ["new"] == await node.plants(free)
-    assert ["kept"] == await node.plants(paid)
+    assert ["new"] == await node.list_plants(free)
+    assert ["kept"] == await node.list_plants(paid)
 
 
 async def test_a_request_for_purged_events_gets_a_warning(node: Node) -> None:
@@ -149,7 +150,7 @@ async def test_no_event_is_stored_for_a_removed_connection(node: Node) -> None:
 async def test_no_event_appears_before_one_that_was_read(node: Node, database_url: str) -> None:
     connection = await node.connect()
     async with Database(database_url) as other:
-        feeds = [node.app._feed, Feed(other, node.app._vault, node.clock)]
+        feeds = [node.app._feed, Feed(other, node.app._vault, node.clock, mark_due)]
         both = [
             feed.add({connection: [sprouted(f"{name}{number}")]})
             for number in range(25)
@@ -183,7 +184,7 @@ async def test_event_data_is_stored_encrypted(node: Node) -> None:
     await node.see(connection, sprouted("a-plant-nobody-may-read"))
     rows = await stored(node)
 
-    assert ["a-plant-nobody-may-read"] == await node.plants(connection)
+    assert ["a-plant-nobody-may-read"] == await node.list_plants(connection)
     assert (True, False) == ("sprouted" in rows, "nobody-may-read" in rows)
 
 
@@ -198,7 +199,7 @@ async def test_an_event_moved_to_another_connection_cannot_be_decrypted(node: No
     await node.app.database.write(lambda writing: writing.execute(move).rowcount)
 
     with pytest.raises(SecretUnreadable):
-        await node.plants(second)
+        await node.list_plants(second)
 
 
 @requirement("secrets-2")
@@ -209,7 +210,7 @@ async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> No
     await node.app.database.write(lambda writing: writing.execute(plain).rowcount)
     (_, oldest), _ = await node.app._feed.latest(connection)
 
-    assert ["old", "b"] == await node.plants(connection)
+    assert ["old", "b"] == await node.list_plants(connection)
     assert {"plant": "old"} == oldest["data"]
 
 

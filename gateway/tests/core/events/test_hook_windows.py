@@ -30,71 +30,71 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def handover(database: Database, clock: ManualClock) -> HookVerification:
+def verification(database: Database, clock: ManualClock) -> HookVerification:
     return HookVerification(database, SECRETS, "https://gateway.example", clock)
 
 
-def address_in(opened: dict[str, str]) -> str:
+def get_url(opened: dict[str, str]) -> str:
     return urlsplit(opened["url"]).path.removeprefix("/hooks/notes/")
 
 
-async def test_a_window_has_its_own_url_and_an_end(handover: HookVerification, clock: ManualClock) -> None:
-    opened = handover.open("notes")
+async def test_a_window_has_its_own_url_and_an_end(verification: HookVerification, clock: ManualClock) -> None:
+    opened = verification.open("notes")
 
     assert opened["url"].startswith("https://gateway.example/hooks/notes/")
     assert utc_datetime(clock.now() + WINDOW_SECONDS) == opened["closes_at"]
 
 
 @requirement("notes-86")
-async def test_a_secret_is_accepted_until_the_window_closes(handover: HookVerification, clock: ManualClock) -> None:
-    address = address_in(handover.open("notes"))
+async def test_a_secret_is_accepted_until_the_window_closes(verification: HookVerification, clock: ManualClock) -> None:
+    address = get_url(verification.open("notes"))
     clock.at += WINDOW_SECONDS - 1
-    await handover.check_window("notes", address)
+    await verification.check_window("notes", address)
     clock.at += 1
 
     with pytest.raises(InvalidSignature, match="window for the secret is closed"):
-        await handover.check_window("notes", address)
+        await verification.check_window("notes", address)
 
 
 @requirement("notes-86")
-async def test_a_window_can_be_closed_before_its_time(handover: HookVerification, clock: ManualClock) -> None:
-    address = address_in(handover.open("notes"))
+async def test_a_window_can_be_closed_before_its_time(verification: HookVerification, clock: ManualClock) -> None:
+    address = get_url(verification.open("notes"))
     clock.at += 60
-    closed = await handover.close("notes")
+    closed = await verification.close("notes")
 
     assert {"connector": "notes", "closed_at": utc_datetime(clock.now())} == closed
     with pytest.raises(InvalidSignature, match="window for the secret is closed"):
-        await handover.check_window("notes", address)
+        await verification.check_window("notes", address)
 
 
 async def test_a_window_opened_after_a_closed_one_accepts_secrets(
-    handover: HookVerification, clock: ManualClock
+    verification: HookVerification, clock: ManualClock
 ) -> None:
-    await handover.close("notes")
-    await handover.close("notes")
+    await verification.close("notes")
+    await verification.close("notes")
     clock.at += 1
-    await handover.check_window("notes", address_in(handover.open("notes")))
+    await verification.check_window("notes", get_url(verification.open("notes")))
 
     with pytest.raises(InvalidSignature):
-        await handover.check_window("notes", "")
+        await verification.check_window("notes", "")
 
 
 @requirement("notes-86")
 @pytest.mark.parametrize("address", ["", "x", "A" * 60, "ä", "../..", "\ud800"])
-async def test_a_guessed_url_accepts_no_secret(handover: HookVerification, address: str) -> None:
+async def test_a_guessed_url_accepts_no_secret(verification: HookVerification, address: str) -> None:
     with pytest.raises(InvalidSignature, match="No secret is accepted"):
-        await handover.check_window("notes", address)
+        await verification.check_window("notes", address)
 
 
-async def test_the_url_of_one_connector_accepts_no_secret_for_another(handover: HookVerification) -> None:
+async def test_the_url_of_one_connector_accepts_no_secret_for_another(verification: HookVerification) -> None:
     with pytest.raises(InvalidSignature):
-        await handover.check_window("chat", address_in(handover.open("notes")))
+        await verification.check_window("chat", get_url(verification.open("notes")))
 
 
 async def test_the_url_of_another_installation_accepts_no_secret(
-    database: Database, clock: ManualClock, handover: HookVerification
+    database: Database, clock: ManualClock, verification: HookVerification
 ) -> None:
     other = HookVerification(database, SecretKeys(["a secret of another one"]), "https://gateway.example", clock)
 
     with pytest.raises(InvalidSignature):
-        await handover.check_window("notes", address_in(other.open("notes")))
+        await verification.check_window("notes", get_url(other.open("notes")))

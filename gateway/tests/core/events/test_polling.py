@@ -18,14 +18,14 @@ from connector_gateway.core.events.polling import (
 )
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
+from connector_gateway.core.process_heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
 from connector_gateway.kit.events import PollContext, Snapshot
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.availability import storage_unavailable
 from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.unavailable_database import storage_unavailable
 from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
@@ -199,7 +199,7 @@ async def test_the_polls_of_a_dead_process_are_taken_over(node: Node) -> None:
     assert connection == taken.connection_id
     with pytest.raises(LeaseLost):
         await poll.commit([sprouted("late")])
-    assert [] == await node.plants(connection)
+    assert [] == await node.list_plants(connection)
 
 
 async def test_events_and_snapshots_are_stored_together(node: Node) -> None:
@@ -211,7 +211,7 @@ async def test_events_and_snapshots_are_stored_together(node: Node) -> None:
 
     assert {"1": {"plants": 3}} == await poll.snapshots("beds")
     assert {} == await poll.snapshots("beds", ["2"])
-    assert ["a"] == await node.plants(connection)
+    assert ["a"] == await node.list_plants(connection)
 
 
 async def test_a_failing_poll_is_retried_at_growing_intervals(node: Node) -> None:
@@ -361,7 +361,7 @@ async def test_possibly_missed_events_are_reported_in_feed_and_history(node: Nod
 
 
 async def test_a_hook_wakes_a_poll_of_its_channel(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     connection = await node.connect()
     await node.watch()
     await wait_for_polls(node)
@@ -374,7 +374,7 @@ async def test_a_hook_wakes_a_poll_of_its_channel(node: Node) -> None:
 
 @requirement("common-106")
 async def test_a_hook_wakes_a_poll_before_its_account_is_known(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     connection = await node.connect()
     await node.deliver("poll")
     (claimed,) = await node.watches.claim("garden", 10)
@@ -383,7 +383,7 @@ async def test_a_hook_wakes_a_poll_before_its_account_is_known(node: Node) -> No
 
 
 async def test_a_hook_during_a_poll_is_not_lost(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     await node.connect()
     await node.watch()
     await wait_for_polls(node)
@@ -414,7 +414,7 @@ async def test_an_interrupted_poll_is_repeated_in_full(node: Node, *, stopped: b
 
 
 async def test_a_hook_is_received_by_the_poll_in_progress(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     await node.connect()
     heard: list[Any] = []
 
@@ -441,7 +441,7 @@ async def test_a_connection_whose_hooks_stopped_is_polled(node: Node) -> None:
 
 
 async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     await node.connect()
 
     async def append_state(watch: PollContext[Any]) -> None:
@@ -456,52 +456,52 @@ async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> Non
     assert ["bed 7"] == list(node.garden.polls[1].wakes)
 
 
-async def test_a_pushed_event_is_in_the_feed_once_acknowledged(pushed: Node) -> None:
-    heard, deaf = await pushed.connect(), await pushed.connect()
-    await pushed.watch()
-    await wait_for_polls(pushed, 2)
-    await pushed.deliver("grew")
-    await pushed.deliver("grew", "older")
+async def test_a_pushed_event_is_in_the_feed_once_acknowledged(push_node: Node) -> None:
+    heard, deaf = await push_node.connect(), await push_node.connect()
+    await push_node.watch()
+    await wait_for_polls(push_node, 2)
+    await push_node.deliver("grew")
+    await push_node.deliver("grew", "older")
 
-    assert ["pushed"] == await pushed.plants(heard)
-    assert ["pushed"] == await pushed.plants(deaf)
+    assert ["pushed"] == await push_node.list_plants(heard)
+    assert ["pushed"] == await push_node.list_plants(deaf)
 
 
-async def test_a_pushed_connection_is_not_polled_needlessly(pushed: Node) -> None:
-    connection = await pushed.connect()
-    await pushed.watch()
-    await wait_for_polls(pushed)
-    watch = await watch_row(pushed, connection)
+async def test_a_pushed_connection_is_not_polled_needlessly(push_node: Node) -> None:
+    connection = await push_node.connect()
+    await push_node.watch()
+    await wait_for_polls(push_node)
+    watch = await watch_row(push_node, connection)
 
     assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
 
 
-async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(pushed: Node) -> None:
-    await pushed.connect()
-    await pushed.watch()
-    await wait_for_polls(pushed)
-    await pushed.deliver("lost")
-    await wait_for_polls(pushed, 2)
+async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(push_node: Node) -> None:
+    await push_node.connect()
+    await push_node.watch()
+    await wait_for_polls(push_node)
+    await push_node.deliver("lost")
+    await wait_for_polls(push_node, 2)
 
-    assert 1000.0 == pushed.garden.polls[1].behind_since
+    assert 1000.0 == push_node.garden.polls[1].behind_since
 
 
-async def test_a_stopped_process_records_when_it_stopped_listening(pushed: Node) -> None:
-    connection = await pushed.connect()
-    watchers = await pushed.watch()
-    await wait_for_polls(pushed)
-    pushed.clock.at += 100
-    await watchers.__aexit__()
-    pushed.tasks.clear()
+async def test_a_stopped_process_records_when_it_stopped_listening(push_node: Node) -> None:
+    connection = await push_node.connect()
+    poll_scheduler = await push_node.watch()
+    await wait_for_polls(push_node)
+    push_node.clock.at += 100
+    await poll_scheduler.__aexit__()
+    push_node.tasks.clear()
 
-    assert pushed.clock.at == (await watch_row(pushed, connection)).behind_since
+    assert push_node.clock.at == (await watch_row(push_node, connection)).behind_since
 
 
 async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
     connection = await node.connect()
-    watchers = node.app._watchers(node.app._gateway())
-    watchers.clock = ManualClock(node.clock.at + 3600)
-    node.tasks.append(await watchers.__aenter__())
+    poll_scheduler = node.app._new_poll_scheduler(node.app._new_call_executor())
+    poll_scheduler.clock = ManualClock(node.clock.at + 3600)
+    node.tasks.append(await poll_scheduler.__aenter__())
     await wait_for_polls(node)
 
     assert node.clock.at == (await watch_row(node, connection)).behind_since
@@ -510,51 +510,51 @@ async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
 
 async def test_a_process_stops_cleanly_while_storage_is_unavailable(node: Node) -> None:
     connection = await node.connect()
-    watchers = await node.watch()
+    poll_scheduler = await node.watch()
     await wait_for_polls(node)
     before = await watch_row(node, connection)
     with read_only(node.app.database):
-        await watchers.__aexit__()
+        await poll_scheduler.__aexit__()
     node.tasks.clear()
 
     assert before == await watch_row(node, connection)
 
 
-async def test_after_a_crash_the_time_without_a_listener_is_known(pushed: Node, clock: ManualClock) -> None:
-    connection = await pushed.connect()
-    await pushed.watch()
-    await wait_for_polls(pushed)
+async def test_after_a_crash_the_time_without_a_listener_is_known(push_node: Node, clock: ManualClock) -> None:
+    connection = await push_node.connect()
+    await push_node.watch()
+    await wait_for_polls(push_node)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
-    absent_since = await pushed.app._processes._last_heartbeat()
+    absent_since = await push_node.app._processes._last_heartbeat()
 
     assert last_sign_of_life == absent_since
-    assert (await watch_row(pushed, connection)).behind_since is None
+    assert (await watch_row(push_node, connection)).behind_since is None
 
 
-async def test_a_hook_can_report_a_withdrawn_authorisation(pushed: Node) -> None:
-    connection = await pushed.connect()
-    await pushed.watch()
-    await wait_for_polls(pushed)
-    await pushed.deliver("gone")
+async def test_a_hook_can_report_a_withdrawn_authorisation(push_node: Node) -> None:
+    connection = await push_node.connect()
+    await push_node.watch()
+    await wait_for_polls(push_node)
+    await push_node.deliver("gone")
 
-    assert "revoked" == (await pushed.app.connections.show(connection))["status"]
+    assert "revoked" == (await push_node.app.connections.show(connection))["status"]
 
 
 async def test_a_hook_secret_is_accepted_once(node: Node) -> None:
-    await node.hand_over()
+    await node.deliver_secret()
     hook = await node.app.hooks.show("garden")
     stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
     await node.app.hooks.forget("garden")
-    again = await node.hand_over()
+    again = await node.deliver_secret()
 
     assert "garden-secret" == hook["verification_token"]
     assert b"garden-secret" not in stored
     assert {} == again
 
 
-async def test_a_hook_challenge_is_answered(pushed: Node) -> None:
-    assert {"challenge": "abc"} == await pushed.deliver("hello")
+async def test_a_hook_challenge_is_answered(push_node: Node) -> None:
+    assert {"challenge": "abc"} == await push_node.deliver("hello")
 
 
 def test_changes_of_other_processes_are_noticed_within_a_second() -> None:

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from connector_gateway.app import App
-from connector_gateway.core.webhooks.delivery import DeliveryWorker
+from connector_gateway.core.webhooks.delivery_worker import DeliveryWorker
 from connector_gateway.kit.context import OperationContext
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from gateway.tests.core.events.conftest import FakeConnector, Sprouted, connector, sprouted
@@ -32,7 +32,7 @@ async def read_events(call: OperationContext[Any], params: ReadGrowth) -> Page[S
 
 
 @dataclass
-class Post:
+class DeliveryNode:
     """A process that delivers when the test requests it."""
 
     app: App
@@ -54,9 +54,9 @@ class Post:
         """Create a webhook in the workspace."""
         return await self.app.webhooks.create(self.workspace_id, url, **more)
 
-    async def see(self, *plants: str, connection_id: Any = None, kind: str = "sprouted") -> None:
+    async def see(self, *list_plants: str, connection_id: Any = None, kind: str = "sprouted") -> None:
         """Record that plants grew or withered."""
-        seen = [replace(sprouted(plant), type=kind) for plant in plants]
+        seen = [replace(sprouted(plant), type=kind) for plant in list_plants]
         await self.app._feed.add({connection_id or self.connection_id: seen})
 
     async def expire(self) -> None:
@@ -89,21 +89,21 @@ def settings(database_url: str, **more: str) -> dict[str, str]:
     } | more
 
 
-async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[Post]:
+async def open_node(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[DeliveryNode]:
     """Yield a process on a database with a new workspace and connection."""
-    deliverer = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
+    deliverer = {"garden": replace(connector(FakeConnector(), pushes=False), operations=(read_events,))}
     app = App(Settings.read(settings(database_url, **more), deliverer), connectors=deliverer, clock=clock)
     async with app.database, app._sender:
         workspace_id = (await app.workspaces.create("tests"))["workspace_id"]
-        post = Post(app, clock, workspace_id, None)
-        post.connection_id = await post.connect()
-        yield post
+        node = DeliveryNode(app, clock, workspace_id, None)
+        node.connection_id = await node.connect()
+        yield node
 
 
 @pytest.fixture
-async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Post]:
+async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[DeliveryNode]:
     """A process that can deliver to this machine. It leaves no webhooks to later tests."""
-    async for deliverer in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
+    async for deliverer in open_node(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
         yield deliverer
         await deliverer.app.database.write(_forget)
 

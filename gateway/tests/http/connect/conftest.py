@@ -1,4 +1,4 @@
-"""A gateway in front of the notes stand-in, and somebody who connects an account."""
+"""A gateway in front of the notes emulator, and a browser user who connects an account."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ RETURN_URL = "https://app.example.com/connected"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def module_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder, connectors = tmp_path_factory.mktemp("connect"), {"notes": NOTES}
     with (
         run_emulators(notes=NotesEmulator) as sandbox,
@@ -24,13 +24,15 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def gateway(house: Gateway) -> Gateway:
-    house.clear("notes")
-    house.operator("PATCH", f"/v1/workspaces/{house.workspace_id}", json={"return_urls": [RETURN_URL], "name": "Acme"})
-    return house
+def gateway(module_gateway: Gateway) -> Gateway:
+    module_gateway.clear("notes")
+    module_gateway.operator(
+        "PATCH", f"/v1/workspaces/{module_gateway.workspace_id}", json={"return_urls": [RETURN_URL], "name": "Acme"}
+    )
+    return module_gateway
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[BrowserUser]:
-    with user(gateway) as someone:
-        yield someone
+def browser_user(gateway: Gateway) -> Iterator[BrowserUser]:
+    with user(gateway) as browser_user:
+        yield browser_user

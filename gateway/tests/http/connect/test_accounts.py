@@ -1,4 +1,4 @@
-"""Credentials are asked about before they are stored, and connections can be tested."""
+"""Verification of credentials before they are stored, and tests of connections."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from harness.requirement import requirement
 
 
 def create(gateway: Gateway, **more: Any) -> Reply:
-    """What is answered to a connection with the credentials of the stand-in, unless *more* says otherwise."""
+    """Create a connection with the emulator's credentials, unless *more* overrides them, and return the reply."""
     credentials = {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}
     body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials}
     return gateway.operator("POST", "/v1/connections", json=body | more)
 
 
 @requirement("connections-15")
-def test_a_new_connection_names_its_account(gateway: Gateway) -> None:
+def test_a_new_connection_returns_its_account(gateway: Gateway) -> None:
     created = create(gateway).data
     me = gateway.sandbox.emulators["notes"].credentials()["token"]
 
@@ -28,7 +28,7 @@ def test_a_new_connection_names_its_account(gateway: Gateway) -> None:
 
 
 @requirement("connections-14")
-def test_a_wrong_token_is_rejected_at_once_and_not_stored(gateway: Gateway) -> None:
+def test_a_wrong_token_is_rejected_and_not_stored(gateway: Gateway) -> None:
     before = len(gateway.operator("GET", "/v1/connections?limit=200").data)
     reply = create(gateway, credentials={"token": "ntn_wrong_token"})
     after = len(gateway.operator("GET", "/v1/connections?limit=200").data)
@@ -45,7 +45,7 @@ def test_a_wrong_token_is_stored_without_verification(gateway: Gateway) -> None:
 
 
 @requirement("connections-14")
-def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> None:
+def test_wrong_new_credentials_do_not_replace_the_old_ones(gateway: Gateway) -> None:
     created = create(gateway).data["connection_id"]
     reply = gateway.operator("PATCH", f"/v1/connections/{created}", json={"credentials": {"token": "ntn_wrong_token"}})
     call = gateway.get("/notes/databases", connection_id=created)
@@ -54,7 +54,7 @@ def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> 
 
 
 @requirement("connections-14")
-def test_credentials_are_accepted_when_the_application_fails(gateway: Gateway) -> None:
+def test_credentials_are_not_stored_if_verification_fails(gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=10)
     reply = create(gateway)
     gateway.clear("notes")
@@ -63,8 +63,10 @@ def test_credentials_are_accepted_when_the_application_fails(gateway: Gateway) -
 
 
 @requirement("connections-17")
-def test_credentials_of_another_account_are_rejected_unless_allowed(gateway: Gateway, someone: BrowserUser) -> None:
-    connection_id = connected(someone)
+def test_credentials_of_another_account_are_rejected_unless_allowed(
+    gateway: Gateway, browser_user: BrowserUser
+) -> None:
+    connection_id = connected(browser_user)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}}
     rejected = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
     allowed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body | {"allow_other_account": True})
@@ -74,8 +76,8 @@ def test_credentials_of_another_account_are_rejected_unless_allowed(gateway: Gat
 
 
 @requirement("connections-31")
-def test_unverified_credentials_preserve_the_account(gateway: Gateway, someone: BrowserUser) -> None:
-    connection_id = connected(someone)
+def test_unverified_credentials_preserve_the_account(gateway: Gateway, browser_user: BrowserUser) -> None:
+    connection_id = connected(browser_user)
     before = page_texts(gateway, connection_id)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}, "verify": False}
     changed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body).data
@@ -129,7 +131,7 @@ def test_a_connection_is_tested(gateway: Gateway) -> None:
 
 
 @requirement("connections-10")
-def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_connect_link_is_created_without_an_oauth_app(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway.app._tokens, "_sites", {})
     reply = create(gateway, credentials=None)
 
@@ -137,7 +139,7 @@ def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeyp
 
 
 @requirement("connections-23")
-def test_a_call_is_reported_before_it_is_recorded(gateway: Gateway) -> None:
+def test_last_use_is_returned_before_it_is_stored(gateway: Gateway) -> None:
     created = create(gateway).data["connection_id"]
     before = page_texts(gateway, created)["last_used_at"]
     gateway.get("/notes/databases", connection_id=created)

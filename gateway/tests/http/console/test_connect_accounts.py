@@ -94,7 +94,7 @@ def test_an_unavailable_vendor_is_reported(operator: Browser, gateway: Gateway) 
     page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Test")
 
     assert 502 == page.status
-    assert "The application failed" in page.alert
+    assert "The vendor failed" in page.alert
 
 
 def test_return_urls_are_saved_changed_and_cleared(operator: Browser, gateway: Gateway) -> None:

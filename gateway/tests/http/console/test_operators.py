@@ -14,9 +14,9 @@ FOR_ADMINS = [route for route in ROUTES if route.for_admins]
 
 
 @pytest.fixture(scope="module")
-def token(house: Gateway) -> str:
+def token(module_gateway: Gateway) -> str:
     """The token of a viewer."""
-    created = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
+    created = module_gateway.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
     return str(created["token"])
 
 
@@ -30,19 +30,21 @@ def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def identifiers(house: Gateway) -> dict[str, str]:
+def identifiers(module_gateway: Gateway) -> dict[str, str]:
     """The identifiers of one object of each kind."""
-    workspace = {"workspace_id": house.workspace_id}
-    key = house.operator("POST", "/v1/keys", json={**workspace, "scope": "read", "name": "Reports"}).data
-    webhook = house.operator("POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}).data
+    workspace = {"workspace_id": module_gateway.workspace_id}
+    key = module_gateway.operator("POST", "/v1/keys", json={**workspace, "scope": "read", "name": "Reports"}).data
+    webhook = module_gateway.operator(
+        "POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}
+    ).data
     return {
         **workspace,
         "key": key["key"],
         "key_id": key["key_id"],
-        "connection_id": house.connections["shelf"],
+        "connection_id": module_gateway.connections["shelf"],
         "webhook_id": webhook["webhook_id"],
-        "run_id": house.get("/shelf/things").body["run_id"],
-        "operator_id": house.operator("GET", "/v1/operators").data[0]["operator_id"],
+        "run_id": module_gateway.get("/shelf/things").body["run_id"],
+        "operator_id": module_gateway.operator("GET", "/v1/operators").data[0]["operator_id"],
     }
 
 

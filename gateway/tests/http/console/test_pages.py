@@ -463,7 +463,7 @@ def test_an_error_is_reported_with_its_details_and_remedy(operator: Browser, gat
     page = operator.open(f"/console/runs/{named.get('/notes/databases', limit='many').body['run_id']}")
     notice = " ".join(page.one(".notice.bad").get_text(" ").split())
 
-    assert "One or more parameters are missing, unknown or not of the expected form. parameter limit" in notice
+    assert "One or more parameters are missing, unknown or invalid. parameter limit" in notice
     assert "For the caller: Correct the parameters listed in details." in notice
     assert "http, with the key Shop" in page.text
 
@@ -544,7 +544,7 @@ def test_an_internal_error_is_an_error_page(
     monkeypatch.setattr(gateway.app._usage, "list", None)
     page = operator.open("/console/budgets")
 
-    assert (500, True) == (page.status, page.alert.startswith("Something went wrong here."))
+    assert (500, True) == (page.status, page.alert.startswith("Internal error."))
     assert "NoneType" not in page.response.text
 
 

@@ -1,4 +1,4 @@
-"""The look that all pages share: where it comes from, how long it is kept, and what hostile text does to it."""
+"""The layout of all pages: its files, their caching, and escaping of hostile text."""
 
 import pytest
 from markupsafe import Markup
@@ -12,23 +12,23 @@ ASSETS = ["/assets/style.css", "/assets/icon.svg"]
 
 @pytest.mark.parametrize("path", ASSETS)
 def test_page_assets_are_served_by_the_gateway_and_cached(gateway: Gateway, path: str) -> None:
-    answer = gateway.http.get(gateway.base_url + path)
+    response = gateway.http.get(gateway.base_url + path)
 
-    assert 200 == answer.status_code
+    assert 200 == response.status_code
     assert ("nosniff", True) == (
-        answer.headers["x-content-type-options"],
-        "immutable" in answer.headers["cache-control"],
+        response.headers["x-content-type-options"],
+        "immutable" in response.headers["cache-control"],
     )
 
 
 @pytest.mark.parametrize("path", ASSETS)
-def test_a_page_names_what_it_loads_with_a_version(gateway: Gateway, path: str) -> None:
+def test_asset_urls_of_a_page_contain_a_version(gateway: Gateway, path: str) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors")
 
     assert f'href="{path}?version=' in page.text
 
 
-def test_the_style_loads_nothing(gateway: Gateway) -> None:
+def test_the_style_sheet_loads_no_resources(gateway: Gateway) -> None:
     style = gateway.http.get(f"{gateway.base_url}/assets/style.css").text
 
     assert (False, False, False) == ("url(" in style, "@import" in style, "http" in style)
@@ -44,24 +44,22 @@ def test_pages_are_not_cached_and_send_no_referrer(gateway: Gateway) -> None:
     )
 
 
-def test_a_page_behind_a_proxy_loads_its_files_below_the_address_there() -> None:
-    page = Pages("https://example.com/gateway/").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
+def test_a_page_behind_a_proxy_loads_assets_below_the_proxy_url() -> None:
+    page = Pages("https://example.com/gateway/").show("errors.html", title="x", errors=[], operations=[])
 
     assert 'href="/gateway/assets/style.css?version=' in bytes(page.body).decode()
 
 
-def test_a_page_loads_sends_and_is_framed_here_only() -> None:
-    page = Pages("http://127.0.0.1").show("errors.html", title="x", errors=[], operations=[], at_fault=None)
+def test_the_content_security_policy_restricts_pages_to_their_origin() -> None:
+    page = Pages("http://127.0.0.1").show("errors.html", title="x", errors=[], operations=[])
 
     own = "style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'"
     policy = f"default-src 'none'; {own}; base-uri 'none'; frame-ancestors 'none'"
     assert policy == page.headers["content-security-policy"]
 
 
-def test_text_is_escaped_and_unprintable_characters_get_a_picture() -> None:
-    page = Pages("http://127.0.0.1").show(
-        "errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[], at_fault=None
-    )
+def test_text_is_escaped_and_unprintable_characters_get_a_symbol() -> None:
+    page = Pages("http://127.0.0.1").show("errors.html", title="<b>\x00\u202e\ud800", errors=[], operations=[])
 
     assert "<h1>&lt;b&gt;\u2400\ufffd\ufffd</h1>" in bytes(page.body).decode()
 
@@ -81,7 +79,7 @@ def test_invisible_characters_become_visible(text: str, expected: str) -> None:
     assert expected == visible(text)
 
 
-def test_values_that_are_no_text_are_unchanged() -> None:
+def test_non_text_values_are_unchanged() -> None:
     assert 5 == visible(5)
     assert isinstance(visible(Markup("<b>")), Markup)
 
@@ -90,5 +88,5 @@ def test_a_name_is_escaped_and_isolated() -> None:
     assert "<bdi>&lt;i&gt;\ufffd</bdi>" == bidi_isolate("<i>\u202e")
 
 
-def test_words_between_backquotes_are_code() -> None:
+def test_backquoted_words_are_rendered_as_code() -> None:
     assert "<code>a</code> &lt; <code>b</code>" == render_code_spans("`a` < ``b``")

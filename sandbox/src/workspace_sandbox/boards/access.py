@@ -6,9 +6,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Author, Member, format_timestamp
-from workspace_sandbox.boards.wire import MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.auth.oauth import Token
+from workspace_sandbox.boards.data.state import Author, Member
+from workspace_sandbox.boards.errors import MISSING_SCOPES, ApiError
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.oauth.server import Token
 
 _PAIR = re.compile(r'(\w+)="?([^",]*)"?')
 
@@ -48,9 +49,9 @@ class Principal:
         return self.token.grant.account if self.token else None
 
     def author(self, at: float) -> Author:
-        """Return the principal as the author of a change *at* a time."""
+        """Return the principal as the author of a change *at* that time."""
         if self.member is None:
-            raise Refusal(401, MISSING_SCOPES)
+            raise ApiError(401, MISSING_SCOPES)
         return Author(self.member, APP.id, at)
 
 

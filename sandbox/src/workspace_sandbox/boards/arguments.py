@@ -9,9 +9,9 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.data.state import Position, format_timestamp
-from workspace_sandbox.boards.wire import Refusal, invalid
-from workspace_sandbox.kit.clock import to_datetime
+from workspace_sandbox.boards.data.state import Position
+from workspace_sandbox.boards.errors import ApiError, invalid
+from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 from workspace_sandbox.kit.strict_json import parse_json
 
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")
@@ -39,7 +39,7 @@ async def read_arguments(request: web.Request) -> "Arguments":
 
 def _part(value: str | bytes | bytearray | web.FileField) -> Any:
     if isinstance(value, web.FileField):
-        return Upload(value.filename, value.content_type, value.file.read())
+        return FormFile(value.filename, value.content_type, value.file.read())
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
@@ -47,12 +47,12 @@ def _json_body(content: bytes) -> dict[str, Any]:
     try:
         raw = parse_json(content or b"{}")
     except (ValueError, RecursionError):
-        raise Refusal(400, "Error parsing body: invalid JSON") from None
+        raise ApiError(400, "Error parsing body: invalid JSON") from None
     return raw if isinstance(raw, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class FormFile:
     """A file in a form."""
 
     name: str
@@ -80,7 +80,7 @@ class Arguments:
         """Return the raw value, or None."""
         return self._raw.get(name)
 
-    def error(self, name: str) -> Refusal:
+    def error(self, name: str) -> ApiError:
         """Return the error for a missing or malformed *name*."""
         return invalid(self._label or name)
 
@@ -109,8 +109,8 @@ class Arguments:
         """Return a name. Its error is one of the few that Trello sends as JSON, with *error*."""
         try:
             return self.text("name", min_length=1)
-        except Refusal as refusal:
-            raise Refusal(400, {"message": refusal.body, "error": error}) from None
+        except ApiError as refusal:
+            raise ApiError(400, {"message": refusal.body, "error": error}) from None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a boolean, sent as JSON or as a word."""
@@ -133,7 +133,7 @@ class Arguments:
         words = self.words(name) or []
         if not all(IDENTIFIER.fullmatch(word) for word in words):
             # One of the few errors in JSON. Most are plain text, so a client has to check the content type.
-            raise Refusal(400, {"message": "Invalid objectId", "error": "ERROR"})
+            raise ApiError(400, {"message": "Invalid objectId", "error": "ERROR"})
         # Trello has rejected duplicate IDs since spring 2025 (changelog of TrelloDotNet 2.0.4).
         if len(set(words)) < len(words):
             raise self.error(name)
@@ -179,7 +179,7 @@ class Arguments:
         return number
 
     def number(self, name: str, default: int, maximum: int = MAX_LIMIT) -> int:
-        """Return an integer from 0 to *most*."""
+        """Return an integer from 0 to *maximum*."""
         value = self._raw.get(name, default)
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)) or int(value) > maximum:
             raise self.error(name)

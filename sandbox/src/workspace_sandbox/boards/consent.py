@@ -11,11 +11,19 @@ from aiohttp import web
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.data.state import Member
-from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Fields, Question, read_fields, render_page
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, redirect_to_client
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.boards.errors import INVALID_KEY, MISSING_SCOPES, ApiError
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import PreparedErrorResponse
+from workspace_sandbox.kit.oauth.consent_page import (
+    Checkbox,
+    ConsentAccount,
+    ConsentForm,
+    Decision,
+    Fields,
+    read_fields,
+    render_page,
+)
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token, redirect_to_client
 
 VENDOR = "Trello"
 LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}
@@ -36,7 +44,7 @@ MEANINGS = {
     "read:board:trello": "Read your boards",
     "write:board:trello": "Create and change cards, comments, lists and boards",
     "read:member:trello": "Read your profile",
-    OFFLINE: "Keep its access while you are away",
+    OFFLINE: "Keep its access while you are offline",
 }
 
 
@@ -63,8 +71,8 @@ class TrelloOAuth(OAuth):
     revoked_by_refresh = frozenset({"refresh"})
     clients: ClassVar = {APP.key: APP.secret}
 
-    def __init__(self, stage: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
-        super().__init__(stage, {member.username: member for member in members})
+    def __init__(self, context: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
+        super().__init__(context, {member.username: member for member in members})
         self._requests: dict[str, RequestToken] = {}
         grant = Grant(APP.key, members[0], ("read", "write"))
         self.default_token = self.register(TOKEN, "key", grant, id="66aa00112233445566778899")
@@ -88,13 +96,13 @@ class TrelloOAuth(OAuth):
         if presented == Credentials():
             return Principal()
         if not presented.bearer and presented.key != APP.key:
-            raise Refusal(401, INVALID_KEY)
+            raise ApiError(401, INVALID_KEY)
         # The error reports missing scopes instead of a missing token, as observed in live tests.
         if presented.token is None:
-            raise Refusal(401, MISSING_SCOPES)
+            raise ApiError(401, MISSING_SCOPES)
         token = self.find_valid(presented.token, "access" if presented.bearer else "key")
         if token is None:
-            raise Refusal(401, self.context.knobs["invalid_token"])
+            raise ApiError(401, self.context.knobs["invalid_token"])
         return Principal(token)
 
     def budget_key(self, presented: Credentials) -> str | None:
@@ -117,13 +125,13 @@ class TrelloOAuth(OAuth):
         return_url = str(params.raw("return_url") or "")
         if return_url and not self.is_allowed_redirect(return_url):
             return web.Response(status=400, text=FOREIGN)
-        decided = self.read_decision(fields)
-        if decided is None:
+        decision = self.read_decision(fields)
+        if decision is None:
             return self._consent_page(request, fields, scopes)
-        granted = tuple(filter(decided.grants, scopes))
-        if not decided.allowed or not granted:
+        granted = tuple(filter(decision.grants, scopes))
+        if not decision.allowed or not granted:
             return _redirect(return_url, f"error={quote('Token request rejected')}")
-        token = self.issue_key(Grant(APP.key, self.selected_account(decided.account), granted), lifetime)
+        token = self.issue_key(Grant(APP.key, self.selected_account(decision.account), granted), lifetime)
         if params.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way to pass a token that Trello's page "Authorization" documents.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
@@ -150,13 +158,13 @@ class TrelloOAuth(OAuth):
         if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
         scopes, pending.lifetime = _parse_scopes(params), _parse_lifetime(params)
-        decided = self.read_decision(fields)
-        if decided is None:
+        decision = self.read_decision(fields)
+        if decision is None:
             return self._consent_page(request, fields, scopes)
-        if not decided.allowed:
+        if not decision.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
-        pending.grant = Grant(APP.key, self.selected_account(decided.account), tuple(filter(decided.grants, scopes)))
+        pending.grant = Grant(APP.key, self.selected_account(decision.account), tuple(filter(decision.grants, scopes)))
         pending.verifier = self._hex(64)
         if pending.callback == "oob":
             return _page("Authorized", f"<pre>{pending.verifier}</pre>")
@@ -181,21 +189,21 @@ class TrelloOAuth(OAuth):
         """Raise an error if the authorisation request is invalid. PKCE is required."""
         _require_key(params.get("client_id", ""))
         if not self.is_allowed_redirect(params.get("redirect_uri", "")):
-            raise Refusal(400, "redirect_uri is not registered for client")
+            raise ApiError(400, "redirect_uri is not registered for client")
         # Required for every client, even with a secret (Trello, "OAuth 2.0 for confidential clients").
         challenged = params.get("code_challenge") and params.get("code_challenge_method") == "S256"
         if params.get("response_type") != "code" or not challenged:
             raise PreparedErrorResponse(redirect_to_client(params, {"error": "invalid_request"}))
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page, on which the user selects a member and scopes."""
         return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
         """Return the grant of the selected scopes, or None if there are none."""
-        names = [name for name in _requested_scopes(params) if decided.grants(name)]
+        names = [name for name in _requested_scopes(params) if decision.grants(name)]
         scopes = tuple(name for name in names if name in OAUTH2_SCOPES)
-        member = self.selected_account(decided.account)
+        member = self.selected_account(decision.account)
         return Grant(APP.key, member, scopes, offline=OFFLINE in names) if scopes else None
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
@@ -236,10 +244,10 @@ class TrelloOAuth(OAuth):
     def _consent_page(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
         return self._question(dict(fields), scopes).page(request.path, fields)
 
-    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> Question:
-        accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
-        boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
-        return Question(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
+    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> ConsentForm:
+        accounts = [ConsentAccount(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
+        boxes = [Checkbox(scope, MEANINGS[scope]) for scope in scopes]
+        return ConsentForm(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
         return f"{self.context.random.getrandbits(bits):0{bits // 4}x}"
@@ -247,7 +255,7 @@ class TrelloOAuth(OAuth):
 
 def _require_key(key: str) -> None:
     if key != APP.key:
-        raise Refusal(401, INVALID_KEY)
+        raise ApiError(401, INVALID_KEY)
 
 
 def _requested_scopes(params: Mapping[str, str]) -> Iterable[str]:
@@ -272,7 +280,7 @@ def _page(title: str, body: str) -> web.Response:
 
 def _redirect(return_url: str, fragment: str) -> web.StreamResponse:
     if not return_url:
-        return _page("Your answer", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
+        return _page("Your decision", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
     return web.Response(status=302, headers={"Location": f"{return_url.partition('#')[0]}#{fragment}"})
 
 

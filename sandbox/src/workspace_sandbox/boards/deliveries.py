@@ -7,14 +7,15 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Action, Board, Card, CardList, Member, Organization, format_timestamp
-from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
-from workspace_sandbox.kit.auth.oauth import Token
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
+from workspace_sandbox.boards.data.state import Action, Board, Card, CardList, Member, Organization
+from workspace_sandbox.boards.object_fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.oauth.server import Token
+from workspace_sandbox.kit.webhook_sender import HookAttempt, HookSender, OutgoingHook
 
 Model = Board | CardList | Card | Member | Organization
 GONE = 410
@@ -55,11 +56,11 @@ class Webhook:
         return self.active and self.model.id in affected_ids and self.token.grant.account.id in action.board.members
 
 
-class Deliverer:
+class WebhookSender:
     """Sends actions to webhooks."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._context = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
 
     def deliver(self, webhooks: dict[str, Webhook], action: Action) -> None:
@@ -74,7 +75,7 @@ class Deliverer:
 
     def _create_hook(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> OutgoingHook:
         payload = {
-            "action": views.action(action, Arguments({})),
+            "action": object_json.action(action, Arguments({})),
             "model": _describe_model(webhook.model),
             "webhook": webhook.raw(),
         }
@@ -83,7 +84,7 @@ class Deliverer:
         digest = hmac.new(secret, raw + webhook.url.encode(), hashlib.sha1).digest()
         headers = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
 
-        def tried(delivery: HookAttempt) -> bool:
+        def on_attempt(delivery: HookAttempt) -> bool:
             if delivery.status == GONE:
                 webhooks.pop(webhook.id, None)
             self._count(webhook, delivery)
@@ -96,7 +97,7 @@ class Deliverer:
             write=lambda *_: (raw, headers),
             retry_delays=self._context.knobs["webhook_retry_seconds"],
             ack_seconds=self._context.knobs["webhook_ack_seconds"],
-            on_attempt=tried,
+            on_attempt=on_attempt,
         )
 
     def _count(self, webhook: Webhook, delivery: HookAttempt) -> None:

@@ -6,22 +6,21 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.boards import wire
+from workspace_sandbox.boards import errors
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, read_credentials
 from workspace_sandbox.boards.api import batch
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
-from workspace_sandbox.boards.data.state import Action as Happened
-from workspace_sandbox.boards.data.state import Author
-from workspace_sandbox.boards.deliveries import Deliverer
+from workspace_sandbox.boards.data.state import Action, Author
+from workspace_sandbox.boards.deliveries import WebhookSender
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
-from workspace_sandbox.boards.throttle import MEMBER_ROUTES, BudgetKey, Throttle
-from workspace_sandbox.boards.user_actions import ACTS
-from workspace_sandbox.kit.coverage import SupportedRoute
+from workspace_sandbox.boards.throttle import MEMBER_ROUTES, BudgetKey, RateLimiter
+from workspace_sandbox.boards.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.route_coverage import SupportedRoute
 
 MAX_REQUEST_LINE_BYTES = 8192
 """Maximum length of a request line in bytes. A longer one results in a 414."""
@@ -45,10 +44,10 @@ class BoardsEmulator(Emulator):
         "webhook_retry_seconds": [30, 60, 120],
     }
 
-    user_actions = ACTS
+    user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True
-    errors = wire
+    errors = errors
     oauth: TrelloOAuth
     # The vendor's document lists these fields as routes of their own. The general routes of fields serve them.
     published_aliases = (
@@ -63,9 +62,9 @@ class BoardsEmulator(Emulator):
         self.store = self.seed.store
         self.store.random = self.context.random
         self.store.emit = self._emit
-        self.throttle = Throttle(self.context)
+        self.throttle = RateLimiter(self.context)
         self.oauth = TrelloOAuth(self.context, (self.seed.owner, self.seed.colleague), self.seed.allowed_at)
-        self._deliverer = Deliverer(self.context, self.hooks)
+        self._deliverer = WebhookSender(self.context, self.hooks)
 
     def break_cycles(self) -> None:
         """Break the references between boards and their contents."""
@@ -89,7 +88,7 @@ class BoardsEmulator(Emulator):
     def check_request(self, request: web.Request) -> None:
         """Reject a request line that is too long."""
         if len(f"{request.method} {request.raw_path} HTTP/1.1") > MAX_REQUEST_LINE_BYTES:
-            raise wire.too_long()
+            raise errors.too_long()
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
         """Return headers with the remaining budgets."""
@@ -100,16 +99,16 @@ class BoardsEmulator(Emulator):
         """Return the response to an API request."""
         arguments = await read_arguments(request)
         presented = read_credentials(request.headers.get("Authorization", ""), arguments)
-        request[SPENDER] = spender = self._budget_key(presented, request.path, arguments)
-        self.throttle.charge(spender)
+        request[SPENDER] = budget_key = self._budget_key(presented, request.path, arguments)
+        self.throttle.charge(budget_key)
         await self.context.wait_if_delayed()
         result = self._perform(route, request.match_info, presented, arguments)
         # Only the creation of a webhook sends a request of its own first.
         result = await result if isinstance(result, Coroutine) else result
-        return wire.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
+        return errors.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
 
-    def _emit(self, happened: Happened) -> None:
-        self._deliverer.deliver(self.store.webhooks, happened)
+    def _emit(self, action: Action) -> None:
+        self._deliverer.deliver(self.store.webhooks, action)
 
     def _budget_key(self, presented: Credentials, path: str, arguments: Arguments) -> BudgetKey:
         """Return the budgets that a request uses. Each part of a batch counts as a request."""
@@ -124,8 +123,8 @@ class BoardsEmulator(Emulator):
         """
         now = self.context.clock.now()
         route.check(path)
-        visitor = self.oauth.authenticate(presented)
-        route.admit(visitor)
+        principal = self.oauth.authenticate(presented)
+        route.admit(principal)
 
         def get(url: str) -> Any:
             match, part = part_of_batch(url), url.partition("?")
@@ -135,6 +134,6 @@ class BoardsEmulator(Emulator):
         base = self.context.addresses.get("base", "https://api.trello.com")
         return route.handler(
             ApiRequest(
-                self.store, self.oauth, self.context.knobs, visitor, path, arguments, now, self._deliverer, get, base
+                self.store, self.oauth, self.context.knobs, principal, path, arguments, now, self._deliverer, get, base
             )
         )

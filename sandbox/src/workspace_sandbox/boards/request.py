@@ -9,7 +9,7 @@ from aiohttp import web
 from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.consent import TrelloOAuth
-from workspace_sandbox.boards.data.custom_field_state import CustomField
+from workspace_sandbox.boards.data.custom_field_objects import CustomField
 from workspace_sandbox.boards.data.state import (
     Action,
     Author,
@@ -23,16 +23,16 @@ from workspace_sandbox.boards.data.state import (
     Organization,
 )
 from workspace_sandbox.boards.data.store import Store
-from workspace_sandbox.boards.deliveries import Deliverer
-from workspace_sandbox.boards.fields import Fields
-from workspace_sandbox.boards.wire import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, Refusal
+from workspace_sandbox.boards.deliveries import WebhookSender
+from workspace_sandbox.boards.errors import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, ApiError
+from workspace_sandbox.boards.object_fields import Fields
 from workspace_sandbox.kit.errors import require
 
 Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, CustomField)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PathKind:
     """A kind of object, with the name of its collection and the error texts for hidden and missing objects."""
 
     collection: str
@@ -42,16 +42,16 @@ class Kind:
 
 
 KINDS = {
-    "board": Kind("boards", has_short_link=True),
-    "list": Kind("lists", missing=LIST_NOT_FOUND),
-    "card": Kind("cards", hidden=HIDDEN_CARD, has_short_link=True),
-    "label": Kind("labels"),
-    "checklist": Kind("checklists"),
-    "action": Kind("actions"),
-    "item": Kind("items"),
-    "webhook": Kind("webhooks"),
-    "custom_field": Kind("custom_fields"),
-    **{name: Kind("") for name in ("attachment", "membership", "option", "star", "sticker")},
+    "board": PathKind("boards", has_short_link=True),
+    "list": PathKind("lists", missing=LIST_NOT_FOUND),
+    "card": PathKind("cards", hidden=HIDDEN_CARD, has_short_link=True),
+    "label": PathKind("labels"),
+    "checklist": PathKind("checklists"),
+    "action": PathKind("actions"),
+    "item": PathKind("items"),
+    "webhook": PathKind("webhooks"),
+    "custom_field": PathKind("custom_fields"),
+    **{name: PathKind("") for name in ("attachment", "membership", "option", "star", "sticker")},
 }
 """The kinds of objects with a 24-character ID, by their names in the paths of routes."""
 
@@ -73,9 +73,9 @@ class PathObject(Generic[Thing]):
         if request.principal.member is None or (
             match and not request.can_see(match) and not request.knobs["hidden_is_missing"]
         ):
-            raise Refusal(401, kind.hidden)
+            raise ApiError(401, kind.hidden)
         if match is None or not request.can_see(match):
-            raise Refusal(404, kind.missing)
+            raise ApiError(404, kind.missing)
         return match
 
 
@@ -90,7 +90,7 @@ class ApiRequest:
     path: Mapping[str, str]
     arguments: Arguments
     now: float
-    deliverer: Deliverer
+    deliverer: WebhookSender
     get: Callable[[str], Any]
     base: str = ""
     """The base URL of the API."""
@@ -115,7 +115,7 @@ class ApiRequest:
         for match in self.store.organizations.values():
             if name in {match.id, match.name} and self.belongs_to(match):
                 return match
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
 
     def belongs_to(self, organization: Organization) -> bool:
         """Return True if the user is a member of *organization*."""
@@ -128,15 +128,15 @@ class ApiRequest:
         for item in items:
             if item.id == self.path["item"].lower():
                 return item
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
 
     @property
     def member(self) -> Member:
         """The member in the path. ``me`` is the user."""
         if self.principal.member is None:
-            raise Refusal(401, HIDDEN)
+            raise ApiError(401, HIDDEN)
         name = self.path["member"]
-        return require(self.principal.member if name == "me" else self.store.member(name), Refusal(404, NOT_FOUND))
+        return require(self.principal.member if name == "me" else self.store.member(name), ApiError(404, NOT_FOUND))
 
     def can_see(self, thing: Any) -> bool:
         """Return True if the user is a member of the board of *thing*."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workspace_sandbox.boards.wire import Refusal, limit_exceeded
-from workspace_sandbox.kit import throttling
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budgets
+from workspace_sandbox.boards.errors import ApiError, limit_exceeded
+from workspace_sandbox.kit import rate_limits
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budgets
 
-REJECTIONS = throttling.Budget(200, 10.0)
+REJECTIONS = rate_limits.Budget(200, 10.0)
 """The maximum of rejected requests per key.
 
 If a key exceeds it, all its requests are rejected for the rest of the period.
@@ -18,7 +18,7 @@ MEMBER_ROUTES = ("/1/members", "/1/search")
 
 
 @dataclass(frozen=True)
-class Budget(throttling.Budget):
+class NamedBudget(rate_limits.Budget):
     """A documented budget, with its name in headers and its error."""
 
     name: str = ""
@@ -26,9 +26,9 @@ class Budget(throttling.Budget):
     message: str = "Rate limit exceeded"
 
 
-TOKEN = Budget(100, 10.0, name="api-token", error="API_TOKEN_LIMIT_EXCEEDED")
-KEY = Budget(300, 10.0, name="api-key", error="API_KEY_LIMIT_EXCEEDED")
-MEMBER = Budget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message="Exceeded rate limit to /1/member")
+TOKEN = NamedBudget(100, 10.0, name="api-token", error="API_TOKEN_LIMIT_EXCEEDED")
+KEY = NamedBudget(300, 10.0, name="api-key", error="API_KEY_LIMIT_EXCEEDED")
+MEMBER = NamedBudget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message="Exceeded rate limit to /1/member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +40,43 @@ class BudgetKey:
     requests: int = 1
     member_requests: int = 0
 
-    def charges(self) -> Iterator[tuple[Budget, str, int]]:
+    def charges(self) -> Iterator[tuple[NamedBudget, str, int]]:
         """Return the budgets with their owners and units."""
         # All tokens of a key share its budget: three busy accounts are enough to use it up.
-        all_claims = (
+        all_charges = (
             (TOKEN, self.token, self.requests),
             (KEY, self.key, self.requests),
             (MEMBER, self.token, self.member_requests),
         )
-        return ((budget, owner, units) for budget, owner, units in all_claims if owner and units)
+        return ((budget, owner, units) for budget, owner, units in all_charges if owner and units)
 
 
-class Throttle:
+class RateLimiter:
     """The rate limits of an emulator."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._budgets = Budgets(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self._budgets = Budgets(context)
 
-    def charge(self, spender: BudgetKey) -> None:
+    def charge(self, budget_key: BudgetKey) -> None:
         """Use units of every budget, or raise an error without using any."""
         if not self._budgets.is_enabled:
             return
-        key, claims = spender.key or "", list(spender.charges())
+        key, charges = budget_key.key or "", list(budget_key.charges())
         # More than 200 rejected requests of a key within ten seconds block the key, also for other members. Trello
         # documents this on its page "Rate limits", and a client that retries without waiting must be affected by it.
         if self._budgets.block_seconds(key):
             raise limit_exceeded(KEY.error, KEY.message)
-        for budget, owner, units in claims:
+        for budget, owner, units in charges:
             if self._budgets.remaining(budget, owner) < units:
                 raise self._strike(key, budget)
-        for budget, owner, units in claims:
+        for budget, owner, units in charges:
             self._budgets.spend(budget, owner, units)
 
-    def headers(self, spender: BudgetKey) -> dict[str, str]:
+    def headers(self, budget_key: BudgetKey) -> dict[str, str]:
         """Return the vendor's headers with the budgets."""
-        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.charges()}
+        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in budget_key.charges()}
         # Trello documents no ``Retry-After``, so clients must work without it.
-        budgets = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
+        budgets = (TOKEN, KEY, MEMBER) if budget_key.member_requests else (TOKEN, KEY)
         return {
             f"x-rate-limit-{budget.name}-{name}": str(int(value))
             for budget in budgets
@@ -87,7 +87,7 @@ class Throttle:
             }.items()
         }
 
-    def _strike(self, key: str, budget: Budget) -> Refusal:
+    def _strike(self, key: str, budget: NamedBudget) -> ApiError:
         if wait := self._budgets.spend(REJECTIONS, key):
             self._budgets.block(key, wait)
         return limit_exceeded(budget.error, budget.message)

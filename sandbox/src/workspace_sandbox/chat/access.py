@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.auth.consent import Account, Decision, Question, render_page
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.kit.errors import PreparedErrorResponse
+from workspace_sandbox.kit.oauth.consent_page import ConsentAccount, ConsentForm, Decision, render_page
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
 
 CLIENT_ID = "7104110011.8205110022"
 CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - valid only in the emulator
@@ -45,26 +45,26 @@ MEANINGS = {
     "groups:history": "Read messages in private channels that its bot is in",
     "im:history": "Read its direct messages",
     "channels:join": "Join public channels",
-    "im:write": "Begin direct messages",
+    "im:write": "Start direct messages",
     "reactions:read": "See reactions",
     "reactions:write": "Add and remove reactions",
-    "users:read": "See who is in the workspace",
+    "users:read": "See the users of the workspace",
     "emoji:read": "See the emoji of the workspace",
-    "app_mentions:read": "Hear of messages that mention it",
-    "channels:manage": "Make and change public channels",
-    "groups:write": "Make and change private channels",
-    "files:read": "See the files that are shared where its bot is",
+    "app_mentions:read": "Receive messages that mention it",
+    "channels:manage": "Create and manage public channels",
+    "groups:write": "Create and manage private channels",
+    "files:read": "See the files in conversations that its bot is in",
     "files:write": "Upload, share and delete files",
-    "pins:read": "See what is pinned",
-    "pins:write": "Pin messages and take them down",
-    "team:read": "See the name and the address of the workspace",
-    "users:read.email": "See the addresses of people",
-    "users.profile:read": "See the profiles of people",
+    "pins:read": "See pinned messages",
+    "pins:write": "Pin and unpin messages",
+    "team:read": "See the name and URL of the workspace",
+    "users:read.email": "See the email addresses of users",
+    "users.profile:read": "See the profiles of users",
 }
 
 
 @dataclass(eq=False, slots=True)
-class WorkspaceInstallation:
+class Installation:
     """A workspace and the app's grants in it."""
 
     workspace: Workspace
@@ -78,7 +78,7 @@ class WorkspaceInstallation:
         return any(not grant.is_revoked for grant in self.grants)
 
 
-class Installations(OAuth):
+class SlackOAuth(OAuth):
     """The app's installations in workspaces, with their tokens."""
 
     shapes: ClassVar = {
@@ -89,49 +89,52 @@ class Installations(OAuth):
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
     account_hint_param = "team"
 
-    def install(self, home: WorkspaceInstallation, value: str) -> None:
+    def install(self, installation: Installation, value: str) -> None:
         """Install the app in a workspace by default, with the token *value*."""
-        home.default_grant = Grant(CLIENT_ID, home)
-        home.grants.append(home.default_grant)
-        self.register(value, "access", home.default_grant)
+        installation.default_grant = Grant(CLIENT_ID, installation)
+        installation.grants.append(installation.default_grant)
+        self.register(value, "access", installation.default_grant)
 
-    def scopes(self, home: WorkspaceInstallation) -> list[str]:
+    def scopes(self, installation: Installation) -> list[str]:
         """Return the scopes of the installation, in the order in which they were granted."""
-        good = (grant for grant in home.grants if not grant.is_revoked)
+        active = (grant for grant in installation.grants if not grant.is_revoked)
         seeded = self.context.knobs["scopes"].split(",")
         scopes = (
-            scope for grant in good for scope in (seeded if grant is home.default_grant else grant.scopes) if scope
+            scope
+            for grant in active
+            for scope in (seeded if grant is installation.default_grant else grant.scopes)
+            if scope
         )
         return list(dict.fromkeys(scopes))
 
-    def find_installation(self, presented: Iterable[Any]) -> WorkspaceInstallation:
+    def find_installation(self, presented: Iterable[Any]) -> Installation:
         """Return the installation of a valid or revoked token or code, or the first one if there is none."""
         matches = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
         token = next(matches, None)
-        home: WorkspaceInstallation = token.grant.account if token else self.selected_account("")
-        return home
+        installation: Installation = token.grant.account if token else self.selected_account("")
+        return installation
 
     def authenticate(self, value: str) -> Token:
         """Return the valid token *value*. Raises an error if there is none."""
         if not value:
-            raise SlackError("not_authed")
+            raise ApiError("not_authed")
         token = self.tokens.get(value)
         if token is None or token.kind != "access":
-            raise SlackError("invalid_auth")
+            raise ApiError("invalid_auth")
         if token.is_ended:
-            raise SlackError("token_revoked")
+            raise ApiError("token_revoked")
         if token.grant.is_revoked:
             # Bot tokens get this error after the app was uninstalled. ``token_revoked`` is for single tokens.
-            raise SlackError("account_inactive")
+            raise ApiError("account_inactive")
         if token.has_expired(self.now):
-            raise SlackError("token_expired")
+            raise ApiError("token_expired")
         return token
 
-    def uninstall(self, home: WorkspaceInstallation) -> None:
+    def uninstall(self, installation: Installation) -> None:
         """Uninstall the app: revoke every grant and delete the codes of the workspace."""
-        for grant in home.grants:
+        for grant in installation.grants:
             grant.is_revoked = True
-        codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is home]
+        codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is installation]
         for value in codes:
             del self.tokens[value]
 
@@ -148,7 +151,7 @@ class Installations(OAuth):
         token = self.authenticate(arguments.text("token"))
         # A token can be exchanged once. Rotation cannot be switched off again.
         if token.expires_at is not None:
-            raise SlackError("token_already_exchanged")
+            raise ApiError("token_already_exchanged")
         token.is_ended = True
         return self._pair(token.grant)
 
@@ -167,16 +170,16 @@ class Installations(OAuth):
         registered = self.context.knobs["redirect_uris"]
         return not registered or any(f"{redirect_uri}/".startswith(f"{one}/") for one in registered)
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page, on which the user selects a workspace."""
-        teams = (home.workspace.team for home in self.accounts.values())
-        accounts = [Account(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
+        teams = (installation.workspace.team for installation in self.accounts.values())
+        accounts = [ConsentAccount(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
         wants = [MEANINGS.get(scope, scope) for scope in _scopes(params)]
-        return Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
+        return ConsentForm(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the selected workspace."""
-        return Grant(CLIENT_ID, self.selected_account(decided.account or params.get("team", "")), _scopes(params))
+        return Grant(CLIENT_ID, self.selected_account(decision.account or params.get("team", "")), _scopes(params))
 
     def use_code(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code and install the app."""
@@ -197,15 +200,15 @@ class Installations(OAuth):
             return self._pair(spent.grant)
         return {"access_token": self.issue("access", spent.grant, shape=PERMANENT_FORMAT).value}
 
-    def error(self, reason: str) -> SlackError:
+    def error(self, reason: str) -> ApiError:
         """Return the error of a token request."""
-        return SlackError(REASONS[reason])
+        return ApiError(REASONS[reason])
 
     def _pair(self, grant: Grant) -> dict[str, Any]:
         rotating = (one for one in self.tokens.values() if one.kind == "access" and one.expires_at is not None)
-        living = [one for one in rotating if one.is_valid and one.grant.account is grant.account]
+        valid = [one for one in rotating if one.is_valid and one.grant.account is grant.account]
         # A third refresh revokes the oldest token, so a client that refreshes without a lock loses a token in use.
-        for old in living[: max(0, len(living) - ACTIVE_TOKENS + 1)]:
+        for old in valid[: max(0, len(valid) - ACTIVE_TOKENS + 1)]:
             old.is_ended = True
         seconds = self.context.knobs["token_seconds"]
         access, refresh = self.issue("access", grant, seconds), self.issue("refresh", grant)
@@ -215,9 +218,9 @@ class Installations(OAuth):
 def check_client(arguments: Arguments) -> None:
     """Reject requests of clients other than the registered app."""
     if arguments.optional("client_id") != CLIENT_ID:
-        raise SlackError("invalid_client_id")
+        raise ApiError("invalid_client_id")
     if arguments.optional("client_secret") != CLIENT_SECRET:
-        raise SlackError("bad_client_secret")
+        raise ApiError("bad_client_secret")
 
 
 def _scopes(params: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """The arguments of a method, in all formats that the vendor accepts."""
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.chat.wire import SlackError, invalid_arguments
+from workspace_sandbox.chat.errors import ApiError, invalid_arguments
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.oauth.server import read_basic_auth
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}
@@ -50,28 +50,28 @@ class Arguments:
         return value is True or str(value) in TRUTHS
 
     def limit(self, default: int, maximum: int) -> int:
-        """Return the requested page size. 0 and a missing argument mean the *usual* one."""
+        """Return the requested page size. 0 and a missing argument mean *default*."""
         value = self.raw("limit")
         # JSON has true and 2.5, which ``int`` would accept.
         if isinstance(value, bool | float):
-            raise SlackError("invalid_limit")
+            raise ApiError("invalid_limit")
         try:
             limit = int(value or 0)
         except (TypeError, ValueError):
-            raise SlackError("invalid_limit") from None
+            raise ApiError("invalid_limit") from None
         if not 0 <= limit <= maximum:
-            raise SlackError("invalid_limit")
+            raise ApiError("invalid_limit")
         return limit or default
 
     def structure(self, name: str, error_code: str) -> Any:
-        """Return a nested argument, sent as JSON or as JSON text in a form. Raises *refusal* for other text."""
+        """Return a nested argument, sent as JSON or as JSON text in a form. Other text is the error *error_code*."""
         value = self.raw(name)
         if not isinstance(value, str):
             return value
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            raise SlackError(error_code) from None
+            raise ApiError(error_code) from None
 
     def words(self, name: str) -> list[str]:
         """Return a list, sent as JSON, as a comma-separated string or as JSON text."""
@@ -81,7 +81,7 @@ class Arguments:
         if value is None:
             return []
         if not isinstance(value, list):
-            raise SlackError("invalid_array_arg")
+            raise ApiError("invalid_array_arg")
         return [str(word).strip() for word in value if str(word).strip()]
 
 
@@ -102,9 +102,9 @@ async def parse_request(request: web.Request) -> ParsedRequest:
     kind = request.content_type
     if request.method == "POST" and request.body_exists:
         if "Content-Type" not in request.headers:
-            raise SlackError("missing_post_type")
-        if _charset(request) not in CHARSETS:
-            raise SlackError("invalid_charset")
+            raise ApiError("missing_post_type")
+        if (request.charset.lower() if request.charset else None) not in CHARSETS:
+            raise ApiError("invalid_charset")
         if kind == "application/json":
             body = await _json(request)
             warnings = [] if request.charset else ["missing_charset"]
@@ -112,26 +112,22 @@ async def parse_request(request: web.Request) -> ParsedRequest:
             body = in_form = await _form(request)
             warnings = ["superfluous_charset"] if request.charset and kind != "text/plain" else []
         else:
-            raise SlackError("invalid_post_type")
+            raise ApiError("invalid_post_type")
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     token = credentials.strip() if scheme.lower() == "bearer" else str(in_form.get("token", ""))
-    client = _client(credentials) if scheme.lower() == "basic" else {}
+    client = dict(zip(("client_id", "client_secret"), read_basic_auth(request) or (), strict=False))
     # Slack no longer accepts tokens in URLs, which are logged.
     query = {name: value for name, value in request.query.items() if name != "token"}
     return ParsedRequest(Arguments({**query, **body, **client}), token, warnings)
-
-
-def _charset(request: web.Request) -> str | None:
-    return request.charset.lower() if request.charset else None
 
 
 async def _json(request: web.Request) -> Mapping[str, Any]:
     try:
         body = json.loads(await request.read() or b"{}")
     except (ValueError, RecursionError):
-        raise SlackError("invalid_json") from None
+        raise ApiError("invalid_json") from None
     if not isinstance(body, dict):
-        raise SlackError("json_not_object")
+        raise ApiError("json_not_object")
     return body
 
 
@@ -141,12 +137,4 @@ async def _form(request: web.Request) -> Mapping[str, Any]:
     try:
         return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
     except (ValueError, AssertionError):
-        raise SlackError("invalid_form_data") from None
-
-
-def _client(credentials: str) -> dict[str, str]:
-    try:
-        client_id, _, client_secret = base64.b64decode(credentials, validate=True).decode().partition(":")
-    except ValueError:
-        return {}
-    return {"client_id": client_id, "client_secret": client_secret}
+        raise ApiError("invalid_form_data") from None

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs
 import aiohttp
 
 from workspace_sandbox.chat.data.state import Team
-from workspace_sandbox.kit import hooks
+from workspace_sandbox.kit import webhook_sender
 from workspace_sandbox.kit.clock import underlying_time
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook, Verdict
-from workspace_sandbox.kit.throttling import SlidingWindow
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import SlidingWindow
+from workspace_sandbox.kit.webhook_sender import REORDER_DELAY_SECONDS, HookSender, OutgoingHook, Verdict
 
 SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs only the emulator's events
 VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's older, unsafe proof of origin
@@ -23,12 +23,12 @@ VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's old
 MAX_REDIRECTS = 2
 
 
-class Deliverer:
+class WebhookSender:
     """Sends events to the URL in the knob ``events_url`` in the background."""
 
-    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+    def __init__(self, context: EmulatorContext, sender: HookSender) -> None:
         self._context = context
-        self._hooks = hooks
+        self._hooks = sender
         self._count = 0
         self._hour: SlidingWindow | None = None
         self._warned_minute = 0
@@ -96,7 +96,7 @@ class Deliverer:
             return raw, self._signed(raw) | again
 
         async def judge(response: aiohttp.ClientResponse) -> Verdict:
-            (reason, _), text = await hooks.judge(response), await response.text(errors="replace")
+            (reason, _), text = await webhook_sender.judge(response), await response.text(errors="replace")
             if reason is None and challenge and challenge not in _repeated(text):
                 reason = "challenge_mismatch"
             # The documented way for receivers to prevent retries of an event.

@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installations, WorkspaceInstallation
-from workspace_sandbox.chat.api.scheduled import post_due
+from workspace_sandbox.chat import errors
+from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installation, SlackOAuth
+from workspace_sandbox.chat.api.scheduled_messages import post_due
 from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.data import default_data, seeding
-from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET, WebhookSender
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.routes import ROUTES, Method
-from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimits
+from workspace_sandbox.chat.routes import ROUTES, ApiRoute
+from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.user_actions import USER_ACTIONS
-from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.arguments import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.hooks import ignore_event
+from workspace_sandbox.kit.input_validation import Field, one_of
+from workspace_sandbox.kit.webhook_sender import ignore_event
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
@@ -54,8 +54,8 @@ class ChatEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
-    errors = wire
-    oauth: Installations
+    errors = errors
+    oauth: SlackOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "history_tier": one_of("marketplace", "restricted"),
@@ -65,24 +65,26 @@ class ChatEmulator(Emulator):
 
     def create_default_data(self) -> None:
         """Create the default data."""
-        self.limits = RateLimits(self.context)
+        self.limits = RateLimiter(self.context)
         self.workspace = default_data.default_workspace(self.context.now)
-        self._homes = [
-            WorkspaceInstallation(self.workspace),
-            WorkspaceInstallation(default_data.second_workspace(self.context.now)),
+        self._installations = [
+            Installation(self.workspace),
+            Installation(default_data.second_workspace(self.context.now)),
         ]
-        self.oauth = Installations(self.context, {home.workspace.team.id: home for home in self._homes})
-        self.oauth.install(self._homes[0], TOKEN)
-        self.oauth.install(WorkspaceInstallation(default_data.other_app_workspace(self.context.now)), VISITOR_TOKEN)
-        self.deliverer = Deliverer(self.context, self.hooks)
-        for home in self._homes:
-            home.workspace.emit = partial(self._emit, home)
-            home.workspace.addresses = self.context.addresses
+        self.oauth = SlackOAuth(
+            self.context, {installation.workspace.team.id: installation for installation in self._installations}
+        )
+        self.oauth.install(self._installations[0], TOKEN)
+        self.oauth.install(Installation(default_data.other_app_workspace(self.context.now)), VISITOR_TOKEN)
+        self.deliverer = WebhookSender(self.context, self.hooks)
+        for installation in self._installations:
+            installation.workspace.emit = partial(self._emit, installation)
+            installation.workspace.addresses = self.context.addresses
 
     def break_cycles(self) -> None:
         """Break the references between workspaces, installations and grants."""
-        for home in self._homes:
-            home.workspace.emit = ignore_event
+        for installation in self._installations:
+            installation.workspace.emit = ignore_event
         for token in self.oauth.tokens.values():
             token.grant.account = None
 
@@ -96,8 +98,8 @@ class ChatEmulator(Emulator):
 
     def revoke(self) -> None:
         """Uninstall the app from all workspaces."""
-        for home in self._homes:
-            self._uninstall(home)
+        for installation in self._installations:
+            self._uninstall(installation)
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Perform a user action, after posting messages that are due."""
@@ -106,66 +108,66 @@ class ChatEmulator(Emulator):
 
     apply_seed = seeding.apply_seed
 
-    def _uninstall(self, home: WorkspaceInstallation) -> None:
+    def _uninstall(self, installation: Installation) -> None:
         """Uninstall the app from a workspace. Slack reports this with two final events."""
-        bot = home.workspace.team.bot_user_id
-        home.workspace.emit_event(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
-        home.workspace.emit_event(None, {"type": "app_uninstalled"})
-        self.oauth.uninstall(home)
+        bot = installation.workspace.team.bot_user_id
+        installation.workspace.emit_event(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
+        installation.workspace.emit_event(None, {"type": "app_uninstalled"})
+        self.oauth.uninstall(installation)
 
-    def _emit(self, home: WorkspaceInstallation, event: dict[str, Any]) -> None:
-        if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(home):
+    def _emit(self, installation: Installation, event: dict[str, Any]) -> None:
+        if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(installation):
             return
         # An uninstalled app receives no further events.
-        if home.is_installed:
-            self.deliverer.deliver(home.workspace.team, event)
+        if installation.is_installed:
+            self.deliverer.deliver(installation.workspace.team, event)
 
-    async def _post_at(self, home: WorkspaceInstallation, at: int) -> None:
+    async def _post_at(self, installation: Installation, at: int) -> None:
         """Post scheduled messages that are due *at* a time, without waiting for a request."""
         clock = self.context.clock
         # Repeated, because setting the clock back does not lengthen a wait.
         while (remaining := at - clock.now()) > 0:
             await clock.sleep(remaining)
-        post_due(home.workspace)
+        post_due(installation.workspace)
 
-    async def serve(self, method: Method, request: web.Request) -> web.StreamResponse:
+    async def serve(self, method: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Return the response to a request to *method*, with status 200 unless it is throttled."""
         if request.method not in {"GET", "POST"}:
-            raise wire.unknown_route(request, 200)
+            raise errors.unknown_route(request, 200)
         warnings: list[str] = []
         headers: dict[str, str] = {}
         try:
             received = await parse_request(request)
             warnings = received.warnings
             values = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
-            home = self.oauth.find_installation([received.token, *values])
+            installation = self.oauth.find_installation([received.token, *values])
             if not method.is_open:
                 self.oauth.authenticate(received.token)
-                headers = _scope_headers(method, self.oauth.scopes(home))
+                headers = _scope_headers(method, self.oauth.scopes(installation))
             # Counted before the scopes are checked, on the cautious assumption that rejected requests use the budget
             # too.
             self.limits.count_call(method.name, method.per_minute)
             await self.context.wait_if_delayed()
-            body = {"ok": True} | self._run(method, received, home)
-        except SlackError as error:
+            body = {"ok": True} | self._run(method, received, installation)
+        except ApiError as error:
             if error.status != 200:
                 raise
             body = error.body()
-        return web.json_response(wire.with_warnings(body, warnings), headers=headers)
+        return web.json_response(errors.with_warnings(body, warnings), headers=headers)
 
-    def _run(self, method: Method, received: ParsedRequest, home: WorkspaceInstallation) -> dict[str, Any]:
+    def _run(self, method: ApiRoute, received: ParsedRequest, installation: Installation) -> dict[str, Any]:
         """Check the scopes of a request and perform it."""
-        post_due(home.workspace)
+        post_due(installation.workspace)
         api_request = ApiRequest(
-            home=home,
+            installation=installation,
             oauth=self.oauth,
             limits=self.limits,
             knobs=self.context.knobs,
             arguments=received.arguments,
             token=received.token,
             random=self.context.random,
-            uninstall=partial(self._uninstall, home),
-            schedule_posting=partial(self.hooks.start_task, self._post_at, home),
+            uninstall=partial(self._uninstall, installation),
+            schedule_posting=partial(self.hooks.start_task, self._post_at, installation),
             warnings=received.warnings,
         )
         api_request.require(*method.scopes)
@@ -173,10 +175,10 @@ class ChatEmulator(Emulator):
         if method.writes and self.context.knobs["fatal_after_commit"] > 0:
             self.context.knobs["fatal_after_commit"] -= 1
             # According to the documentation, part of the work may be done when this error occurs.
-            raise SlackError("fatal_error")
+            raise ApiError("fatal_error")
         return body
 
 
-def _scope_headers(method: Method, scopes: list[str]) -> dict[str, str]:
+def _scope_headers(method: ApiRoute, scopes: list[str]) -> dict[str, str]:
     accepted = {"X-Accepted-OAuth-Scopes": ",".join(method.scopes)} if method.scopes else {}
     return {"X-OAuth-Scopes": ",".join(scopes), **accepted}

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from workspace_sandbox.chat.access import Installations, WorkspaceInstallation
+from workspace_sandbox.chat.access import Installation, SlackOAuth
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.channel import Channel, ChannelType
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.throttle import RateLimits
-from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.throttle import RateLimiter
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
 """The first part of the scopes for each type of conversation."""
@@ -20,9 +20,9 @@ FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im
 class ApiRequest:
     """An authenticated request to a method."""
 
-    home: WorkspaceInstallation
-    oauth: Installations
-    limits: RateLimits
+    installation: Installation
+    oauth: SlackOAuth
+    limits: RateLimiter
     knobs: Mapping[str, Any]
     arguments: Arguments
     token: str
@@ -35,18 +35,18 @@ class ApiRequest:
     @property
     def workspace(self) -> Workspace:
         """The workspace of the request."""
-        return self.home.workspace
+        return self.installation.workspace
 
     @property
     def scopes(self) -> list[str]:
         """The scopes of the installation."""
-        return self.oauth.scopes(self.home)
+        return self.oauth.scopes(self.installation)
 
     def require(self, *any_of: str) -> None:
         """Raise an error unless the token has one of these scopes. No scopes mean no restriction."""
         scopes = self.scopes
         if any_of and not any(scope in scopes for scope in any_of):
-            raise SlackError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
+            raise ApiError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
 
     def require_for(self, kind: ChannelType | str, verb: str) -> None:
         """Raise an error unless the token has the *verb* (read, history) scope for conversations of type *kind*."""

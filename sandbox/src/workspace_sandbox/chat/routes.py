@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.chat.access import Installations
+from workspace_sandbox.chat.access import SlackOAuth
 from workspace_sandbox.chat.api import (
     auth,
     channels,
@@ -14,13 +14,13 @@ from workspace_sandbox.chat.api import (
     messages,
     pins,
     reactions,
-    scheduled,
+    scheduled_messages,
     team,
     users,
 )
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
-from workspace_sandbox.kit.routes import Page, Route, page
+from workspace_sandbox.kit.routes import PageRoute, Route, page
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")
 HISTORY = ("channels:history", "groups:history", "mpim:history", "im:history")
@@ -29,7 +29,7 @@ OPEN = ("channels:manage", "groups:write", "im:write", "mpim:write")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Route[Callable[[ApiRequest], dict[str, Any]]]):
+class ApiRoute(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """A method of the Web API, called with GET or POST, with its rate limit and alternative scopes."""
 
     method: str = "*"
@@ -49,18 +49,18 @@ CHAT = {"scopes": ("chat:write",), "writes": True}
 WRITE = {"scopes": (*OPEN,), "writes": True}
 
 
-def _method(name: str, handler: Callable[[ApiRequest], dict[str, Any]], per_minute: int, **more: Any) -> Method:
-    return Method(path=f"/api/{name}", handler=handler, per_minute=per_minute, **more)
+def _method(name: str, handler: Callable[[ApiRequest], dict[str, Any]], per_minute: int, **more: Any) -> ApiRoute:
+    return ApiRoute(path=f"/api/{name}", handler=handler, per_minute=per_minute, **more)
 
 
-ROUTES: Sequence[Method | Page] = (
+ROUTES: Sequence[ApiRoute | PageRoute] = (
     _method("api.test", team.test, TIER_4, is_open=True),
     _method("apps.uninstall", auth.uninstall, TIER_3),
     _method("auth.revoke", auth.revoke, TIER_3),
     _method("auth.test", auth.test, SPECIAL),
-    _method("bots.info", team.bot_info, TIER_3, scopes=("users:read",), unsupported="the bot of the application alone"),
+    _method("bots.info", team.bot_info, TIER_3, scopes=("users:read",), unsupported="only the bot of the app"),
     _method("chat.delete", messages.delete, TIER_3, **CHAT),
-    _method("chat.deleteScheduledMessage", scheduled.delete, TIER_3, **CHAT),
+    _method("chat.deleteScheduledMessage", scheduled_messages.delete, TIER_3, **CHAT),
     _method("chat.getPermalink", messages.get_permalink, SPECIAL),
     _method("chat.meMessage", messages.post_me, TIER_3, **CHAT),
     _method("chat.postEphemeral", messages.post_ephemeral, TIER_4, **CHAT),
@@ -68,11 +68,13 @@ ROUTES: Sequence[Method | Page] = (
         "chat.postMessage",
         messages.post_message,
         POSTS_PER_MINUTE,
-        unsupported="blocks are kept, not checked by type; text is not linkified",
+        unsupported="blocks are stored without checks of their type; URLs in texts are not linked",
         **CHAT,
     ),
-    _method("chat.scheduleMessage", scheduled.schedule, TIER_3, unsupported="as chat.postMessage", **CHAT),
-    _method("chat.scheduledMessages.list", scheduled.list_all, TIER_3, unsupported="oldest and latest are ignored"),
+    _method("chat.scheduleMessage", scheduled_messages.schedule, TIER_3, unsupported="as chat.postMessage", **CHAT),
+    _method(
+        "chat.scheduledMessages.list", scheduled_messages.list_all, TIER_3, unsupported="oldest and latest are ignored"
+    ),
     _method("chat.update", messages.update, TIER_3, unsupported="as chat.postMessage", **CHAT),
     _method("conversations.archive", channels.archive, TIER_2, scopes=MANAGE, writes=True),
     _method("conversations.close", membership.close, TIER_2, **WRITE),
@@ -99,7 +101,7 @@ ROUTES: Sequence[Method | Page] = (
     _method("files.info", files.info, TIER_4, scopes=("files:read",), unsupported="previews and thumbnails"),
     _method("files.list", files.list_all, TIER_3, scopes=("files:read",), unsupported="previews and thumbnails"),
     _method(
-        "files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="switched off in 2025"
+        "files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="discontinued in 2025"
     ),
     _method("oauth.v2.access", auth.grant, SPECIAL, is_open=True, unsupported="bot tokens only"),
     _method("oauth.v2.exchange", auth.swap, SPECIAL, is_open=True),
@@ -119,14 +121,12 @@ ROUTES: Sequence[Method | Page] = (
     ),
     _method("team.info", team.info, TIER_3, scopes=("team:read",)),
     _method("users.conversations", conversations.list_joined, TIER_3, scopes=READ),
-    _method("users.getPresence", users.presence, TIER_3, scopes=("users:read",), unsupported="nobody comes and goes"),
+    _method("users.getPresence", users.presence, TIER_3, scopes=("users:read",), unsupported="presence never changes"),
     _method("users.info", users.info, TIER_4, scopes=("users:read",)),
     _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
-    _method(
-        "users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="fields of one's own"
-    ),
-    page("* /oauth/v2/authorize", Installations.authorize, "user scopes are ignored"),
+    _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="custom fields"),
+    page("* /oauth/v2/authorize", SlackOAuth.authorize, "user scopes are ignored"),
     page("POST /upload/v1/{ticket}", files.receive_content),
     page("GET /files-pri/{file}/{name}", files.download),
     page("GET /files-pri/{file}/download/{name}", files.download),

@@ -1,8 +1,8 @@
 """Slack's rate limits, by method and workspace, and for posts by channel."""
 
-from workspace_sandbox.chat.wire import rate_limited
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budget, Budgets
+from workspace_sandbox.chat.errors import rate_limited
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budget, Budgets
 
 TIER_2 = 20
 TIER_3 = 50
@@ -22,7 +22,7 @@ RESTRICTED_ITEMS = 15
 """Maximum messages per request since 2025-05-29, for apps that are distributed outside Slack's marketplace."""
 
 
-class RateLimits:
+class RateLimiter:
     """The rate limits of the app in a workspace."""
 
     def __init__(self, context: EmulatorContext) -> None:

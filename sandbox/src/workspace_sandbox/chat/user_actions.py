@@ -7,12 +7,12 @@ from uuid import NAMESPACE_URL, uuid5
 from workspace_sandbox.chat.api import emoji
 from workspace_sandbox.chat.api.messages import escape as escape_text
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
+from workspace_sandbox.chat.data.files import File
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.data.uploads import File
 from workspace_sandbox.kit.errors import require
 from workspace_sandbox.kit.user_actions import (
     DELIVERIES,
-    Field,
+    ActionField,
     UserAction,
     UserActions,
     flag,
@@ -185,12 +185,12 @@ def _thread(channel: Channel, ts: str | None) -> str | None:
     return root.ts
 
 
-CHANNEL = Field("channel_id", "the channel", lookup_in(lambda slack: slack.workspace.channels))
-OPEN = Field("channel_id", "the channel", _open)
-MESSAGE = (OPEN, Field("ts", "the message", text))
+CHANNEL = ActionField("channel_id", "the channel", lookup_in(lambda slack: slack.workspace.channels))
+OPEN = ActionField("channel_id", "the channel", _open)
+MESSAGE = (OPEN, ActionField("ts", "the message", text))
 BY = optional("user", "the user who acts; default: the first person in the channel", _user)
 WHO = optional("user", "the user; default: the bot", _user)
-NAME = Field("name", "the new name", text)
+NAME = ActionField("name", "the new name", text)
 
 USER_ACTIONS: UserActions = {
     "message": UserAction(
@@ -198,7 +198,7 @@ USER_ACTIONS: UserActions = {
         "Posts a message as a user.",
         (
             OPEN,
-            Field("text", "the text of the message", text),
+            ActionField("text", "the text of the message", text),
             BY,
             optional("thread_ts", "the parent message of the reply", text),
             optional("subtype", f"one of {', '.join(SUBTYPES)}", _subtype),
@@ -206,11 +206,11 @@ USER_ACTIONS: UserActions = {
         ),
         "`ts`, `channel_id`",
     ),
-    "edit": UserAction(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
+    "edit": UserAction(_edit, "Edits a message.", (*MESSAGE, ActionField("text", "the new text", text)), "`ts`"),
     "unfurl": UserAction(_unfurl, "Adds a link preview, as Slack does automatically.", MESSAGE, "`ts`"),
     "delete": UserAction(_delete, "Deletes a message.", MESSAGE, "`ts`"),
     "react": UserAction(
-        _react, "Reacts to a message.", (*MESSAGE, Field("name", "an emoji without colons", _emoji), BY), "`ts`"
+        _react, "Reacts to a message.", (*MESSAGE, ActionField("name", "an emoji without colons", _emoji), BY), "`ts`"
     ),
     "share_file": UserAction(
         _share_file,

@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.crm.data import directory
-from workspace_sandbox.crm.data.directory import MAIN
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import ApiError, GrantRejection, expired, invalid, missing_scopes, unauthenticated
-from workspace_sandbox.kit.auth.consent import Account, Decision, Question
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, read_bearer_token
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.crm.data.account import MAIN, PortalAccount
+from workspace_sandbox.crm.errors import ApiError, OAuthError, expired, invalid, missing_scopes, unauthenticated
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.oauth.consent_page import ConsentAccount, ConsentForm, Decision
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token, read_bearer_token
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
 RIGHTS = {"read": "View", "write": "Create and change"}
@@ -46,7 +45,7 @@ REASONS = {
 }
 
 
-class Grants(OAuth):
+class HubSpotOAuth(OAuth):
     """The grants of a user for all portals. The service key belongs to the first portal.
 
     Refresh tokens are not replaced on use, although HubSpot does not document this.
@@ -56,7 +55,7 @@ class Grants(OAuth):
     shapes: ClassVar = {"code": "eu1-{:u}", "access": "CK{:320b}", "refresh": "eu1-{:u}"}
     code_seconds = 300.0
 
-    def __init__(self, context: EmulatorContext, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
+    def __init__(self, context: EmulatorContext, accounts: tuple[PortalAccount, ...] = (MAIN,)) -> None:
         super().__init__(context, {str(account.portal_id): account for account in accounts})
         self.register(SERVICE_KEY, "access", Grant("", accounts[0]))
 
@@ -65,7 +64,7 @@ class Grants(OAuth):
         token = require(self.find_unrevoked(read_bearer_token(request), "access"), unauthenticated())
         # Checked last, because expired and unknown tokens have different error categories.
         if token.expires_at is not None and token.has_expired(self.now):
-            raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))
+            raise expired(int(self.now - token.expires_at), format_timestamp(token.expires_at))
         return token
 
     def require(self, token: Token, scopes: tuple[str, ...]) -> None:
@@ -84,18 +83,18 @@ class Grants(OAuth):
         if not self.is_allowed_redirect(params["redirect_uri"]):
             raise invalid("redirect_uri must be an absolute http address that is registered with the application")
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page, on which the user selects a portal."""
-        accounts = [Account(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
+        accounts = [ConsentAccount(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
         wants = [_describe_scope(scope) for scope in _scopes(params)]
-        return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
+        return ConsentForm(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the selected portal."""
         # Unsupported scopes are omitted without an error. The token response lists the granted ones.
         requested = dict.fromkeys(["oauth", *_scopes(params)])
         scopes = tuple(scope for scope in requested if scope in self.context.knobs["scopes"])
-        return Grant(params["client_id"], self.selected_account(decided.account), scopes)
+        return Grant(params["client_id"], self.selected_account(decision.account), scopes)
 
     def denial_params(self) -> Mapping[str, str]:
         """Return the redirect parameters for a user who denied access."""
@@ -151,9 +150,9 @@ class Grants(OAuth):
         self._revoke_token(request.match_info["token"])
         return web.Response(status=204)
 
-    def error(self, reason: str) -> GrantRejection:
+    def error(self, reason: str) -> OAuthError:
         """Return the error of a token request."""
-        return GrantRejection(*REASONS[reason])
+        return OAuthError(*REASONS[reason])
 
     def _revoke_token(self, value: str) -> None:
         """Revoke an access token, or a refresh token with all its access tokens. Unknown tokens are ignored."""
@@ -169,7 +168,7 @@ class Grants(OAuth):
         return web.json_response(self._describe(token))
 
     def _describe(self, token: Token) -> dict[str, Any]:
-        account: directory.Account = token.grant.account
+        account: PortalAccount = token.grant.account
         raw: dict[str, Any] = {"client_id": token.grant.client_id}
         if token.expires_at is not None:
             raw = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}

@@ -6,15 +6,15 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
-from workspace_sandbox.crm.wire import ApiError, invalid, malformed
+from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed
 from workspace_sandbox.kit.errors import require
 
 MAX_INPUTS = 100
 MAX_DIGITS = 18
 
 
-def read_kind(request: web.Request, name: str = "type") -> Kind:
+def read_kind(request: web.Request, name: str = "type") -> ObjectType:
     """Return the object type in the path, by its plural, singular or numeric name."""
     word = request.match_info[name]
     return require(KIND_NAMES.get(word.lower()), invalid(f"Unable to infer object type from: {word}"))

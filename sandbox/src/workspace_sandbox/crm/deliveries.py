@@ -9,8 +9,8 @@ from typing import Any
 
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.kit.clock import underlying_time
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.webhook_sender import HookSender, OutgoingHook
 
 SUBSCRIBED_TYPES = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """The object types that classic subscriptions support."""
@@ -21,7 +21,7 @@ EventIds = Mapping[str, int]
 FIRST_SUBSCRIPTION = 4_210_000
 
 
-class Deliverer:
+class WebhookSender:
     """Sends events to the URL in the app's settings, if there is one."""
 
     def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
@@ -29,19 +29,19 @@ class Deliverer:
         self._hooks = hooks
         self._count = 0
 
-    def deliver(self, about: EventIds, url: str, happened: str, record: Record, **more: Any) -> None:
+    def deliver(self, base_fields: EventIds, url: str, event_type: str, record: Record, **more: Any) -> None:
         """Send an event about *record*. Association changes include the IDs of both records."""
         if not url or record.kind.singular not in SUBSCRIBED_TYPES:
             return
         self._count += 1
-        kind = f"{record.kind.singular}.{happened}"
+        kind = f"{record.kind.singular}.{event_type}"
         event = {
             "eventId": self._count,
             "subscriptionId": FIRST_SUBSCRIPTION + sorted(SUBSCRIBED_TYPES).index(record.kind.singular),
-            **about,
+            **base_fields,
             "occurredAt": int(self._context.clock.now() * 1000),
             "subscriptionType": kind,
-            **({} if happened == "associationChange" else {"objectId": record.id}),
+            **({} if event_type == "associationChange" else {"objectId": record.id}),
             **more,
         }
 

@@ -5,21 +5,21 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.crm import wire
-from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
+from workspace_sandbox.crm import errors
+from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, HubSpotOAuth
 from workspace_sandbox.crm.data import default_data, seeding
-from workspace_sandbox.crm.data.directory import MAIN
+from workspace_sandbox.crm.data.account import MAIN
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.deliveries import Deliverer
-from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
-from workspace_sandbox.crm.throttle import Throttle
+from workspace_sandbox.crm.deliveries import WebhookSender
+from workspace_sandbox.crm.errors import ApiError, error_page
+from workspace_sandbox.crm.routes import ROUTES, ApiRoute
+from workspace_sandbox.crm.throttle import RateLimiter
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
-from workspace_sandbox.crm.wire import ApiError, error_page
-from workspace_sandbox.kit.arguments import Field, json_object, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.errors import VendorErrorResponse
-from workspace_sandbox.kit.knobs import or_null
+from workspace_sandbox.kit.input_validation import Field, json_object, one_of
+from workspace_sandbox.kit.knob_validation import or_null
 
 MAX_URL_LENGTH = 7_500
 
@@ -62,8 +62,8 @@ class CrmEmulator(Emulator):
     routes = ROUTES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
-    errors = wire
-    oauth: Grants
+    errors = errors
+    oauth: HubSpotOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "backward_lifecycle": one_of("ignore", "refuse"),
@@ -73,8 +73,8 @@ class CrmEmulator(Emulator):
 
     def create_default_data(self) -> None:
         """Create the default data."""
-        self._deliverer = Deliverer(self.context, self.hooks)
-        self.oauth = Grants(self.context, (MAIN, default_data.ANNEX))
+        self._deliverer = WebhookSender(self.context, self.hooks)
+        self.oauth = HubSpotOAuth(self.context, (MAIN, default_data.ANNEX))
         self.portal, annex = (Portal(self.context, account) for account in (MAIN, default_data.ANNEX))
         default_data.create_default_data(self.portal)
         default_data.create_second_portal(annex)
@@ -82,7 +82,7 @@ class CrmEmulator(Emulator):
         self.hooks_url = ""
         for portal in self._portals.values():
             portal.emit = self._emit
-        self._throttles = {number: Throttle(self.context, one.account.zone) for number, one in self._portals.items()}
+        self._throttles = {number: RateLimiter(self.context, one.account.zone) for number, one in self._portals.items()}
 
     def credentials(self) -> dict[str, str]:
         """Return the service key of the portal."""
@@ -94,16 +94,16 @@ class CrmEmulator(Emulator):
 
     apply_seed = seeding.apply_seed
 
-    def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
+    def _emit(self, portal: Portal, event_type: str, record: Record, **more: Any) -> None:
         event_base = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
-        self._deliverer.deliver(event_base, self.hooks_url, happened, record, **more)
+        self._deliverer.deliver(event_base, self.hooks_url, event_type, record, **more)
 
     def check_request(self, request: web.Request) -> None:
         """Reject a URL that is too long."""
         if len(request.path_qs) > MAX_URL_LENGTH:
             raise error_page(414, "Request-URI Too Long")
 
-    async def serve(self, route: ScopedRoute, request: web.Request) -> web.StreamResponse:
+    async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Return the response to an authenticated request."""
         outage = self.context.knobs["outage"]
         # A lock does not affect reads.

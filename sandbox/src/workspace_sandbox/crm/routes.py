@@ -6,7 +6,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from workspace_sandbox.crm.access import Grants
+from workspace_sandbox.crm.access import HubSpotOAuth
 from workspace_sandbox.crm.api import (
     associations,
     groups,
@@ -21,7 +21,7 @@ from workspace_sandbox.crm.api import (
 from workspace_sandbox.crm.arguments import read_kind
 from workspace_sandbox.crm.data.object_types import KINDS
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.kit.routes import Page, Route
+from workspace_sandbox.kit.routes import PageRoute, Route
 
 DATED = "{version:2026-0[39]}"
 """The supported versions, as a segment of the path."""
@@ -33,7 +33,7 @@ Scopes = Callable[[web.Request], tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScopedRoute(Route[Handler]):
+class ApiRoute(Route[Handler]):
     """A route with its alternative scopes and its budget."""
 
     scopes: Scopes
@@ -77,18 +77,18 @@ def only(scope: str) -> Scopes:
 reads_owners, installed = only("crm.objects.owners.read"), only("oauth")
 reads_lists, writes_lists = only("crm.lists.read"), only("crm.lists.write")
 
-OBJECTS = ScopedRoute.at(f"/crm/objects/{DATED}", "/crm/v3/objects")
-LINKS = ScopedRoute.at(f"/crm/objects/{DATED}", "/crm/v4/objects")
-LINK_BATCHES = ScopedRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations")
-PIPELINES = ScopedRoute.at(f"/crm/pipelines/{DATED}", "/crm/v3/pipelines")
-OWNERS = ScopedRoute.at(f"/crm/owners/{DATED}", "/crm/v3/owners")
-PROPERTIES = ScopedRoute.at(f"/crm/properties/{DATED}", "/crm/v3/properties")
-LISTS = ScopedRoute.at(f"/crm/lists/{DATED}", "/crm/v3/lists")
-LABELS = ScopedRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations", "/crm/associations/v4")
-ACCOUNT = ScopedRoute.at(f"/account-info/{DATED}", "/account-info/v3")
-CONSENT = Page.at("/oauth")
-TOKENS = Page.at(f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1")
-OLD_TOKENS = Page.at("/oauth/v1")
+OBJECTS = ApiRoute.at(f"/crm/objects/{DATED}", "/crm/v3/objects")
+LINKS = ApiRoute.at(f"/crm/objects/{DATED}", "/crm/v4/objects")
+LINK_BATCHES = ApiRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations")
+PIPELINES = ApiRoute.at(f"/crm/pipelines/{DATED}", "/crm/v3/pipelines")
+OWNERS = ApiRoute.at(f"/crm/owners/{DATED}", "/crm/v3/owners")
+PROPERTIES = ApiRoute.at(f"/crm/properties/{DATED}", "/crm/v3/properties")
+LISTS = ApiRoute.at(f"/crm/lists/{DATED}", "/crm/v3/lists")
+LABELS = ApiRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations", "/crm/associations/v4")
+ACCOUNT = ApiRoute.at(f"/account-info/{DATED}", "/account-info/v3")
+CONSENT = PageRoute.at("/oauth")
+TOKENS = PageRoute.at(f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1")
+OLD_TOKENS = PageRoute.at("/oauth/v1")
 
 AUDITED = "previous values are not returned"
 BEFORE = "before is ignored"
@@ -97,7 +97,7 @@ PIPELINED = "only deals and tickets have pipelines"
 HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"
 
-ROUTES: tuple[ScopedRoute | Page, ...] = (
+ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     OBJECTS("GET /{type}", objects.list_records, HISTORY, scopes=reads),
     OBJECTS("POST /{type}", objects.create_record, scopes=writes),
     OBJECTS("GET /{type}/{id}", objects.read_record, HISTORY, scopes=reads),
@@ -153,11 +153,11 @@ ROUTES: tuple[ScopedRoute | Page, ...] = (
     PROPERTIES("PATCH /{type}/groups/{name}", groups.update_group, scopes=changes_properties),
     PROPERTIES("DELETE /{type}/groups/{name}", groups.archive_group, scopes=changes_properties),
     PROPERTIES("GET /{type}/{name}", properties.read_property, "locale is ignored", scopes=reads_properties),
-    PROPERTIES("PATCH /{type}/{name}", properties.update_property, "the type stays", scopes=changes_properties),
+    PROPERTIES("PATCH /{type}/{name}", properties.update_property, "the type cannot change", scopes=changes_properties),
     PROPERTIES("DELETE /{type}/{name}", properties.archive_property, scopes=changes_properties),
     LISTS("POST ", lists.create_list, FILTERED, scopes=writes_lists),
     LISTS("GET ", lists.read_lists, scopes=reads_lists),
-    LISTS("POST /search", lists.search_lists, "sort; of additionalProperties but the size", scopes=reads_lists),
+    LISTS("POST /search", lists.search_lists, "sort; additionalProperties other than the size", scopes=reads_lists),
     LISTS("GET /object-type-id/{type_id}/name/{name}", lists.read_list_by_name, scopes=reads_lists),
     LISTS("GET /records/{type_id}/{id}/memberships", memberships.list_lists, scopes=reads_lists),
     LISTS("POST /records/memberships/batch/read", memberships.batch_read, scopes=reads_lists),
@@ -174,13 +174,13 @@ ROUTES: tuple[ScopedRoute | Page, ...] = (
     LISTS("PUT /{list_id}/memberships/add-and-remove", memberships.change_members, scopes=writes_lists),
     LISTS("PUT /{list_id}/memberships/add-from/{source_id}", memberships.add_from, scopes=writes_lists),
     ACCOUNT("GET /details", owners.read_account, scopes=installed),
-    CONSENT("GET /authorize", Grants.authorize, "one application, no sign-in"),
-    CONSENT("POST /authorize", Grants.authorize, "one application, no sign-in"),
-    TOKENS("POST /token", Grants.token, "no client_credentials"),
-    TOKENS("POST /token/introspect", Grants.introspect),
-    TOKENS("POST /token/revoke", Grants.revoke),
-    OLD_TOKENS("GET /access-tokens/{token}", Grants.read_access_token),
-    OLD_TOKENS("GET /refresh-tokens/{token}", Grants.read_refresh_token),
-    OLD_TOKENS("DELETE /refresh-tokens/{token}", Grants.delete_refresh_token),
+    CONSENT("GET /authorize", HubSpotOAuth.authorize, "one app, no sign-in"),
+    CONSENT("POST /authorize", HubSpotOAuth.authorize, "one app, no sign-in"),
+    TOKENS("POST /token", HubSpotOAuth.token, "no client_credentials"),
+    TOKENS("POST /token/introspect", HubSpotOAuth.introspect),
+    TOKENS("POST /token/revoke", HubSpotOAuth.revoke),
+    OLD_TOKENS("GET /access-tokens/{token}", HubSpotOAuth.read_access_token),
+    OLD_TOKENS("GET /refresh-tokens/{token}", HubSpotOAuth.read_refresh_token),
+    OLD_TOKENS("DELETE /refresh-tokens/{token}", HubSpotOAuth.delete_refresh_token),
 )
-"""All emulated routes. ``lacks`` describes the unsupported parts."""
+"""All emulated routes. ``unsupported`` describes the unsupported parts."""

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from workspace_sandbox.crm.wire import too_many
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budget, Budgets
+from workspace_sandbox.crm.errors import too_many
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budget, Budgets
 
 BURST = Budget("burst_limit", 10.0)
 SEARCHES = Budget("search_limit", 1.0)
 PREFIX = "X-HubSpot-RateLimit"
 
 
-class Throttle:
+class RateLimiter:
     """Counts the requests of all apps to a portal."""
 
     def __init__(self, context: EmulatorContext, zone: timezone) -> None:

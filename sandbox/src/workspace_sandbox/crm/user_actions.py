@@ -5,14 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.crm.data.directory import Owner, Pipeline, deal_stage
-from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, Kind
+from workspace_sandbox.crm.data.account import Owner
+from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, ObjectType
+from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage
 from workspace_sandbox.crm.data.records import PERSON, Creator, Record
-from workspace_sandbox.kit.arguments import json_object
-from workspace_sandbox.kit.knobs import texts
+from workspace_sandbox.kit.input_validation import json_object
+from workspace_sandbox.kit.knob_validation import texts
 from workspace_sandbox.kit.user_actions import (
     DELIVERIES,
-    Field,
+    ActionField,
     UserAction,
     UserActions,
     lookup_in,
@@ -29,7 +30,7 @@ ActionResult = dict[str, Any]
 
 def _create(
     hubspot: "CrmEmulator",
-    kind: Kind,
+    kind: ObjectType,
     properties: Mapping[str, Any],
     *,
     associations: Any = None,
@@ -42,13 +43,13 @@ def _create(
     return _everything(hubspot, draft.record)
 
 
-def _update(hubspot: "CrmEmulator", kind: Kind, identifier: str, properties: Mapping[str, Any]) -> ActionResult:
+def _update(hubspot: "CrmEmulator", kind: ObjectType, identifier: str, properties: Mapping[str, Any]) -> ActionResult:
     draft = hubspot.portal.validate_change(hubspot.portal.find(kind, identifier), properties)
     hubspot.portal.commit(draft, source=PERSON)
     return _everything(hubspot, draft.record)
 
 
-def _archive(hubspot: "CrmEmulator", kind: Kind, identifier: str) -> ActionResult:
+def _archive(hubspot: "CrmEmulator", kind: ObjectType, identifier: str) -> ActionResult:
     record = hubspot.portal.find(kind, identifier)
     hubspot.portal.archive(record, source=PERSON)
     return {"id": str(record.id), "archived": True}
@@ -78,16 +79,16 @@ def _everything(hubspot: "CrmEmulator", record: Record) -> ActionResult:
     return record.to_json(record.properties, hubspot.portal.account.portal_id)
 
 
-def _kind(_: Any, value: Any) -> Kind:
+def _kind(_: Any, value: Any) -> ObjectType:
     kind = KIND_NAMES.get(str(value))
     if kind is None:
         raise ValueError(f"must be one of {', '.join(kind.plural for kind in KINDS)}, not {value!r}")
     return kind
 
 
-TYPE = Field("type", f"one of {', '.join(kind.plural for kind in KINDS)}", _kind)
-PROPERTIES = Field("properties", "values by internal property name", reader_for(json_object))
-RECORD = Field("id", "the id of the record", lambda _, value: str(value))
+TYPE = ActionField("type", f"one of {', '.join(kind.plural for kind in KINDS)}", _kind)
+PROPERTIES = ActionField("properties", "values by internal property name", reader_for(json_object))
+RECORD = ActionField("id", "the id of the record", lambda _, value: str(value))
 CREATION_FIELDS = (
     optional("associations", "associations in the API's format for new records"),
     optional("app_id", "the app that creates the record; default: a user"),
@@ -96,20 +97,20 @@ OWNER = lookup_in(lambda hubspot: {str(number): owner for number, owner in hubsp
 RECORD_RESULT = "the record in the API's format"
 
 
-def _creates(kind: Kind) -> UserAction:
+def _creates(kind: ObjectType) -> UserAction:
     do = partial(_call_with_kind, _create, kind)
     return UserAction(do, f"Creates a {kind.singular}.", (PROPERTIES, *CREATION_FIELDS), RECORD_RESULT)
 
 
-def _updates(kind: Kind) -> UserAction:
-    identifier = Field(f"{kind.singular}_id", f"the id of the {kind.singular}", RECORD.read)
+def _updates(kind: ObjectType) -> UserAction:
+    identifier = ActionField(f"{kind.singular}_id", f"the id of the {kind.singular}", RECORD.read)
     return UserAction(
         partial(_call_with_kind, _update, kind), f"Updates a {kind.singular}.", (identifier, PROPERTIES), RECORD_RESULT
     )
 
 
 def _call_with_kind(
-    do: Callable[..., ActionResult], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **options: Any
+    do: Callable[..., ActionResult], kind: ObjectType, hubspot: "CrmEmulator", *needed: Any, **options: Any
 ) -> ActionResult:
     return do(hubspot, kind, *needed, **options)
 
@@ -124,8 +125,8 @@ USER_ACTIONS: UserActions = {
         _create_pipeline,
         "Creates a deal pipeline.",
         (
-            Field("label", "the name of the pipeline", text),
-            Field("stages", "the names of the stages, in order", reader_for(texts)),
+            ActionField("label", "the name of the pipeline", text),
+            ActionField("stages", "the names of the stages, in order", reader_for(texts)),
             optional("archived", "true creates an archived pipeline"),
         ),
         "the pipeline in the API's format",
@@ -133,13 +134,13 @@ USER_ACTIONS: UserActions = {
     "archive_owner": UserAction(
         _archive_owner,
         "Deactivates a user.",
-        (Field("owner_id", "the id of the owner", OWNER),),
+        (ActionField("owner_id", "the id of the owner", OWNER),),
         "the owner in the API's format",
     ),
     "subscribe": UserAction(
         _subscribe,
         "Sends webhooks of records other than activities to a URL. An empty URL stops them.",
-        (Field("url", "the URL, or empty", text),),
+        (ActionField("url", "the URL, or empty", text),),
         "`url`",
     ),
     "deliveries": DELIVERIES,

@@ -11,11 +11,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return the time in seconds since the Unix epoch."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait for *seconds*. Negative values count as zero."""
-        ...
 
 
 class SystemClock:
@@ -113,15 +111,15 @@ class ControllableClock:
 
     def _wake(self, before: float) -> None:
         """Wake all waiting tasks. *before* is the time before the clock was moved."""
-        gone_back = max(0.0, before - self.now())
+        set_back = max(0.0, before - self.now())
         for moved in list(self._waiting):
             # Tests control the clock from another thread than the one that serves.
-            moved.get_loop().call_soon_threadsafe(_finish_wait, moved, gone_back)
+            moved.get_loop().call_soon_threadsafe(_finish_wait, moved, set_back)
 
 
-def _finish_wait(waiting: asyncio.Future[float], gone_back: float) -> None:
+def _finish_wait(waiting: asyncio.Future[float], set_back: float) -> None:
     if not waiting.done():
-        waiting.set_result(gone_back)
+        waiting.set_result(set_back)
 
 
 def underlying_time(clock: Clock) -> float:
@@ -138,3 +136,8 @@ def has_passed(seconds: float, since: float, now: float) -> bool:
 def to_datetime(seconds: float) -> datetime:
     """Return the UTC datetime of *seconds* since the epoch, rounded to milliseconds."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
+
+
+def format_timestamp(seconds: float) -> str:
+    """Return *seconds* since the epoch as a UTC timestamp with milliseconds, such as 2026-11-22T12:00:00.000Z."""
+    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.kit.arguments import Field
-from workspace_sandbox.kit.auth.oauth import OAuth
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.coverage import Coverage, SupportedRoute
-from workspace_sandbox.kit.data.lazy_state import LazyState
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import ErrorFactory, VendorErrorResponse
-from workspace_sandbox.kit.hooks import HookSender
-from workspace_sandbox.kit.routes import Page, Route
+from workspace_sandbox.kit.input_validation import Field
+from workspace_sandbox.kit.oauth.server import OAuth
+from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute
+from workspace_sandbox.kit.routes import PageRoute, Route
+from workspace_sandbox.kit.state.lazy_loading import LazyState
+from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.kit.user_actions import UserActions
+from workspace_sandbox.kit.webhook_sender import HookSender
 
 LOG = logging.getLogger(__name__)
 
@@ -53,12 +53,14 @@ class Emulator(LazyState, ABC):
     coverage: ClassVar[Coverage]
 
     def __init_subclass__(cls) -> None:
-        played = (SupportedRoute(route.method, path, route.unsupported) for route in cls.routes for path in route.paths)
-        cls.coverage = Coverage(inspect.getfile(cls), (*played, *cls.published_aliases))
+        supported = (
+            SupportedRoute(route.method, path, route.unsupported) for route in cls.routes for path in route.paths
+        )
+        cls.coverage = Coverage(inspect.getfile(cls), (*supported, *cls.published_aliases))
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self.context = stage
-        self.hooks = HookSender(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self.context = context
+        self.hooks = HookSender(context)
         self.reset()
 
     def reset(self) -> None:
@@ -74,7 +76,7 @@ class Emulator(LazyState, ABC):
         }
         slash = TRAILING_SLASH if self.takes_trailing_slash else ""
         for route in self.routes:
-            handler = partial(self._serve_page, route) if isinstance(route, Page) else partial(self.serve, route)
+            handler = partial(self._serve_page, route) if isinstance(route, PageRoute) else partial(self.serve, route)
             for path in route.paths:
                 hosts[route.host].router.add_route(route.method, path + slash, handler)
         hosts["base"].on_startup.append(self.hooks.start)
@@ -100,13 +102,13 @@ class Emulator(LazyState, ABC):
         response.headers.update(self.headers(request))
         return response
 
-    def error_response(self, refusal: VendorErrorResponse, request: web.Request) -> web.Response:
+    def error_response(self, error: VendorErrorResponse, request: web.Request) -> web.Response:
         """Return the error response for a rejected *request*."""
-        response = refusal.response(self.context)
+        response = error.response(self.context)
         response.headers.update(self.headers(request))
         return response
 
-    async def _serve_page(self, page: Page, request: web.Request) -> web.StreamResponse:
+    async def _serve_page(self, page: PageRoute, request: web.Request) -> web.StreamResponse:
         await self.context.wait_if_delayed()
         return await page.handler(self.oauth, request)
 
@@ -139,7 +141,7 @@ class Emulator(LazyState, ABC):
         """Perform a user action. Ignores unknown keys, and raises ``ValueError`` if the action is invalid."""
         user_action = self.user_actions.get(str(action.get("action")))
         if user_action is None:
-            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.user_actions)}")
+            raise ValueError(f"unknown action {action.get('action')!r}; allowed: {', '.join(self.user_actions)}")
         try:
             return user_action.perform(self, action)
         except VendorErrorResponse as error:

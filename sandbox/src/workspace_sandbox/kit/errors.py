@@ -4,7 +4,7 @@ from typing import Protocol, TypeVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 T = TypeVar("T")
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 class VendorErrorResponse(Exception):
     """Ends a request with the vendor's error response. It can be raised anywhere in an emulator."""
 
-    def response(self, stage: EmulatorContext) -> web.Response:
+    def response(self, context: EmulatorContext) -> web.Response:
         """Return the error in the vendor's format."""
         raise NotImplementedError
 
@@ -30,31 +30,26 @@ class PreparedErrorResponse(VendorErrorResponse):
 
 
 class ErrorFactory(Protocol):
-    """The errors of requests that no handler serves. Each emulator's ``refusals`` module has these functions."""
+    """The errors of requests that no handler serves. Each emulator's ``errors`` module has these functions."""
 
     def unknown_route(self, request: web.Request, status: int) -> VendorErrorResponse:
         """Return the error for an unknown path, or for an unknown method (*status* 405)."""
-        ...
 
     def too_large(self) -> VendorErrorResponse:
         """Return the error for a body that exceeds the emulator's limit."""
-        ...
 
     def not_implemented(self, message: str) -> VendorErrorResponse:
         """Return the error for a vendor's route that is not emulated."""
-        ...
 
-    def throttled(self, stage: EmulatorContext, seconds: float) -> VendorErrorResponse:
+    def throttled(self, context: EmulatorContext, seconds: float) -> VendorErrorResponse:
         """Return the error for a client that has to wait for *seconds*."""
-        ...
 
     def failed(self) -> VendorErrorResponse:
         """Return the vendor's internal error."""
-        ...
 
 
 def require(value: T | None, error: Exception | type[Exception]) -> T:
-    """Return *found*, or raise *refusal* if it is None."""
+    """Return *value*, or raise *error* if it is None."""
     if value is None:
         raise error
     return value

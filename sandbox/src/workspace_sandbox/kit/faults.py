@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.arguments import (
+from workspace_sandbox.kit.input_validation import (
     Field,
     flag,
     json_object,
@@ -99,17 +99,17 @@ class Fault:
 def _path(value: Any) -> str:
     prefix = text(value)
     if prefix and not prefix.startswith("/"):
-        raise ValueError("must begin with /")
+        raise ValueError("must start with /")
     # It would never match, and a fault that never occurs looks like one that the client survived.
     if "?" in prefix:
-        raise ValueError("is compared with the path alone, so it has no ?")
+        raise ValueError("must not contain ?, because it is compared with the path only")
     return prefix
 
 
 def _status(value: Any) -> int:
     status = non_negative_int(value)
     if not 200 <= status <= 599:
-        raise ValueError("must be from 200 to 599")
+        raise ValueError("must be between 200 and 599")
     return status
 
 
@@ -117,17 +117,17 @@ def _headers(value: Any) -> dict[str, str]:
     headers = json_object(value)
     for name, content in headers.items():
         if isinstance(content, bool) or not isinstance(content, str | int | float):
-            raise ValueError(f"must have a text for {name}")
+            raise ValueError(f"must have a string for {name}")
         # Header values are sent unchanged. Malformed responses are a separate kind of fault.
         if not name or any(character in f"{name}{content}" for character in "\r\n\0") or not name.isascii():
-            raise ValueError(f"cannot have {name!r} on the wire")
+            raise ValueError(f"has an invalid name or value for {name!r}")
     return {name: str(content) for name, content in headers.items()}
 
 
 def _probability(value: Any) -> float:
     share = non_negative_number(value)
     if share > 1:
-        raise ValueError("must be from 0 to 1")
+        raise ValueError("must be between 0 and 1")
     return share
 
 
@@ -150,7 +150,7 @@ FIELDS: Mapping[str, Field] = {
 
 
 def parse_fault(fields: Mapping[str, Any]) -> Fault:
-    """Create the fault that *wanted* describes. Raises ``InvalidInput`` with all errors."""
+    """Create the fault that *fields* describe. Raises ``InvalidInput`` with all errors."""
     options = read(fields, FIELDS, required=("fault",))
     if "body" in fields:
         options["body"] = fields["body"]  # Null is a body too.

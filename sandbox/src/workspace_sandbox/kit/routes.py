@@ -52,9 +52,9 @@ class Route(Generic[H]):
         return "partly" if self.unsupported else "fully"
 
 
-class Page(Route[Callable[[Any, web.Request], Awaitable[web.StreamResponse]]]):
+class PageRoute(Route[Callable[[Any, web.Request], Awaitable[web.StreamResponse]]]):
     """A page, a file or an OAuth route. Its handler checks the authorisation itself."""
 
 
-page = Page.at()
+page = PageRoute.at()
 """Declares a page: ``page("GET /authorize", handler)``."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit import arguments
+from workspace_sandbox.kit import input_validation
 
 if TYPE_CHECKING:
     from workspace_sandbox.kit.emulator import Emulator
@@ -18,7 +18,7 @@ The message of a ``ValueError`` continues a sentence that begins with the field'
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ActionField:
     """A field of a user action, with its description."""
 
     name: str
@@ -35,42 +35,42 @@ class Field:
     def parse(self, emulator: Any, action: Mapping[str, Any]) -> Any:
         """Return the parsed value of the field. Raises ``ValueError`` if it is missing or invalid."""
         if not self.is_present(action):
-            raise ValueError(f"{self.name} is needed")
+            raise ValueError(f"{self.name} is required")
         try:
             return self.read(emulator, action[self.name])
         except ValueError as error:
             raise ValueError(f"{self.name} {error}") from error
 
-    def with_description(self, about: str) -> "Field":
+    def with_description(self, about: str) -> "ActionField":
         """Return a copy of the field with another description."""
         return replace(self, about=about)
 
 
-optional = partial(Field, needed=False)
+optional = partial(ActionField, needed=False)
 
 
-def reader_for(reader: arguments.Field) -> Read:
+def reader_for(reader: input_validation.Field) -> Read:
     """Return an emulator-independent reader for values of one kind."""
     return lambda _, value: reader(value)
 
 
-text, flag = reader_for(arguments.text), reader_for(arguments.flag)
+text, flag = reader_for(input_validation.text), reader_for(input_validation.flag)
 
 
 def populated(_: Any, value: Any) -> str:
     """Return *value* if it is a non-empty string."""
-    if not arguments.text(value):
-        raise ValueError("must be a text that is not empty")
+    if not input_validation.text(value):
+        raise ValueError("must be a non-empty string")
     return str(value)
 
 
-def lookup_in(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
+def lookup_in(collection: Callable[[Any], Mapping[str, Any]]) -> Read:
     """Return a reader that looks up an object of the emulator by its identifier."""
 
     def find(emulator: Any, value: Any) -> Any:
-        match = shelf(emulator).get(value) if isinstance(value, str) else None
+        match = collection(emulator).get(value) if isinstance(value, str) else None
         if match is None:
-            raise ValueError(f"is {value!r}, and there is no such object")
+            raise ValueError(f"{value!r} does not exist")
         return match
 
     return find
@@ -86,7 +86,7 @@ class UserAction:
 
     handler: Callable[..., dict[str, Any]]
     does: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[ActionField, ...] = ()
     answers: str = ""
 
     def perform(self, emulator: Any, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def markdown_table(user_actions: UserActions) -> list[str]:
         f"| {_format_call(name, action)} | {action.does} | {_format_fields(action)} | {action.answers} |"
         for name, action in user_actions.items()
     )
-    return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
+    return ["| Action | Effect | Fields | Response |", "|---|---|---|---|", *rows]
 
 
 def _format_call(name: str, action: UserAction) -> str:

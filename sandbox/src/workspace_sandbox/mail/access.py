@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Question, render_page
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
+from workspace_sandbox.kit.oauth.consent_page import Checkbox, ConsentAccount, ConsentForm, Decision, render_page
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
 from workspace_sandbox.mail.data.state import Mailbox
 
 AUTH = "https://www.googleapis.com/auth/"
@@ -65,7 +65,7 @@ class OAuthError(VendorErrorResponse):
         return web.json_response(self.body, status=self.status)
 
 
-class Grants(OAuth):
+class GoogleOAuth(OAuth):
     """Issues, reads and revokes the grants of clients. Refresh tokens do not rotate."""
 
     shapes: ClassVar = {"code": "4/0A{:40b}", "access": "ya29.a0{:120b}", "refresh": "1//0g{:64b}"}
@@ -104,22 +104,26 @@ class Grants(OAuth):
         if not all(scope in {"openid", *LONG_NAMES} or scope.startswith("https://") for scope in scopes):
             raise _error_page(400, "invalid_scope")
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page's question: which mailbox, and which scopes."""
-        accounts = [Account(address, f"{mailbox.name} ({address})") for address, mailbox in self.accounts.items()]
-        boxes = [Box(scope, MEANINGS.get(scope, scope)) for scope in _requested_scopes(params) if scope != "openid"]
-        wants = ["Know who you are"]
-        return Question(vendor="Google", app="Connector Gateway", wants=wants, accounts=accounts, boxes=boxes)
+        accounts = [
+            ConsentAccount(address, f"{mailbox.name} ({address})") for address, mailbox in self.accounts.items()
+        ]
+        boxes = [
+            Checkbox(scope, MEANINGS.get(scope, scope)) for scope in _requested_scopes(params) if scope != "openid"
+        ]
+        wants = ["See your identity"]
+        return ConsentForm(vendor="Google", app="Connector Gateway", wants=wants, accounts=accounts, boxes=boxes)
 
     def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
         """Return the grant for the chosen mailbox, or None if it does not exist."""
         address = decision.account or params.get("login_hint") or next(iter(self.accounts))
         allowed = self.context.knobs["granted_scopes"]
-        ticked = (
+        is_granted = (
             decision.grants if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
         )
         # The user's identity is always shared, so ``openid`` has no checkbox of its own.
-        scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or ticked(scope))
+        scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or is_granted(scope))
         mailbox = self.accounts.get(address)
         return Grant(params["client_id"], mailbox, scopes) if mailbox else None
 
@@ -197,8 +201,8 @@ class Grants(OAuth):
         return _unsigned_jwt(claims | {"email_verified": True, "iat": now, "exp": now + seconds})
 
     def _live_refresh_tokens(self, grant: Grant) -> Iterator[Token]:
-        living = (token for token in self.tokens.values() if token.kind == "refresh" and token.is_valid)
-        return (token for token in living if _is_same_client(grant, token.grant))
+        valid = (token for token in self.tokens.values() if token.kind == "refresh" and token.is_valid)
+        return (token for token in valid if _is_same_client(grant, token.grant))
 
 
 def _is_same_client(grant: Grant, other: Grant) -> bool:

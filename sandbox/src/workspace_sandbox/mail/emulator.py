@@ -7,30 +7,30 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.arguments import Field, non_negative_int, one_of
-from workspace_sandbox.kit.auth.oauth import Token
-from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator_context import RecordedRequest
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.kit.knobs import or_null, texts
+from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
+from workspace_sandbox.kit.knob_validation import or_null, texts
+from workspace_sandbox.kit.oauth.server import Token
 from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.mail import errors as mail_errors
 from workspace_sandbox.mail import schema
-from workspace_sandbox.mail.access import AUTH, Grants
+from workspace_sandbox.mail.access import AUTH, GoogleOAuth
 from workspace_sandbox.mail.api import uploads
-from workspace_sandbox.mail.api.attachments import Attachments
+from workspace_sandbox.mail.api.attachment_ids import Attachments
 from workspace_sandbox.mail.api.batch import PATHS, read_batch, write_batch
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, Method
-from workspace_sandbox.mail.api.resources import Resources
+from workspace_sandbox.mail.api.message_json import Resources
 from workspace_sandbox.mail.api.uploads import MAX_UPLOAD_BYTES
 from workspace_sandbox.mail.data import default_data, seeding
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
-from workspace_sandbox.mail.errors import FORCED, THROTTLES
+from workspace_sandbox.mail.errors import FORCED, THROTTLES, ApiError
+from workspace_sandbox.mail.http_messages import HttpRequest, Reply
+from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
-from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, QuotaCounter
+from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.user_actions import ACTS
-from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
 
 SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")
 UPLOAD_TYPES = ("", "media", "multipart", "resumable")
@@ -64,7 +64,7 @@ class MailEmulator(Emulator):
     user_actions = ACTS
     routes = ROUTES
     errors = mail_errors
-    oauth: Grants
+    oauth: GoogleOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "force": or_null(one_of(*THROTTLES, *FORCED)),
@@ -78,11 +78,11 @@ class MailEmulator(Emulator):
         now, knobs, random = self.context.now, self.context.knobs, self.context.random
         transport = MailTransport(Random(default_data.RANDOM_SEED), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.services = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.context))
+        self.services = MailServices(transport, Resources(attachments, knobs), attachments, RateLimiter(self.context))
         self._uploads = uploads.Uploads(random)
         self._examples = default_data.fill_mailboxes(transport)
         transport.random = random
-        self.oauth = Grants(self.context, transport.mailboxes)
+        self.oauth = GoogleOAuth(self.context, transport.mailboxes)
         self._token = self.oauth.seed(default_data.ADDRESS)
 
     def break_cycles(self) -> None:
@@ -131,7 +131,7 @@ class MailEmulator(Emulator):
                 return request
             weight = ledger.reserve_slot(request.mailbox.address, inner=False)
         except ApiError as error:
-            return Reply.from_error(error)
+            return error.reply
         try:
             await self._simulate_latency()
             return self._perform(request)
@@ -173,7 +173,7 @@ class MailEmulator(Emulator):
                 user = request.mailbox.address
                 entered.append((user, self.services.quotas.reserve_slot(user, inner=True)))
         except ApiError as error:
-            return Reply.from_error(error)
+            return error.reply
         return request
 
     def _read_request(self, http_request: HttpRequest, *, inner: bool = False) -> ApiRequest | Reply:
@@ -204,7 +204,7 @@ class MailEmulator(Emulator):
         body, media = self._read_content(http_request, method, _upload_type(http_request, prefix))
         return ApiRequest(method, mailbox, frozenset(token.scopes), ids, query, self.context.knobs, body, media, mask)
 
-    def _authorise(self, http_request: HttpRequest, method: Method) -> Token:
+    def _authorise(self, http_request: HttpRequest, method: ApiRoute) -> Token:
         """Return the token that authorises *http_request* to use *method*."""
         if self.context.knobs["force"]:
             raise mail_errors.forced(self.context.knobs["force"], method.rpc, self.context.now())
@@ -216,7 +216,7 @@ class MailEmulator(Emulator):
         return token
 
     def _read_content(
-        self, http_request: HttpRequest, method: Method, upload_type: str
+        self, http_request: HttpRequest, method: ApiRoute, upload_type: str
     ) -> tuple[dict[str, Any], bytes | None]:
         """Return the JSON body and the uploaded message."""
         if len(http_request.body) > (MAX_UPLOAD_BYTES if upload_type else self.context.knobs["json_bytes"]):
@@ -238,7 +238,7 @@ class MailEmulator(Emulator):
             self.services.quotas.charge(request.mailbox.address, request.method.units)
             response = request.method.handler(self.services, request)
         except ApiError as error:
-            return Reply.from_error(error)
+            return error.reply
         if response is None:
             return Reply(204)
         return Reply.json(schema.apply_mask(response, request.mask), pretty=request.query.get("prettyPrint") == "true")

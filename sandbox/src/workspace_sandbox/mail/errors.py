@@ -1,13 +1,16 @@
-"""The vendor's error bodies."""
+"""Gmail's errors: an exception, and a function for each error."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.clock import to_datetime
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.mail.wire import ApiError, ErrorDetail
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.errors import VendorErrorResponse
+from workspace_sandbox.mail.http_messages import HTML, Reply
 
 SIGN_IN = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
@@ -18,7 +21,54 @@ QUOTA = (
     "'gmail.googleapis.com' for consumer 'project_number:482910337701'."
 )
 RPC = "caribou.api.proto.MailboxService."
+PAGE = (
+    "<!DOCTYPE html>\n<html lang=en>\n  <meta charset=utf-8>\n  <title>Error {code} ({title})!!1</title>\n"
+    "  <p><b>{code}.</b> <ins>That&rsquo;s an error.</ins>\n  <p>{message}  <ins>That&rsquo;s all we know.</ins>\n"
+)
 NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/* URL required"
+
+ErrorDetail = dict[str, Any]
+
+
+@dataclass(eq=False)
+class ApiError(VendorErrorResponse):
+    """An error response of the API."""
+
+    code: int
+    status: str
+    reason: str
+    message: str
+    short: str = ""
+    domain: str = "global"
+    location: str = ""
+    details: list[ErrorDetail] = field(default_factory=list)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    html: bool = False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON error object."""
+        first = {"message": self.short or self.message, "domain": self.domain, "reason": self.reason}
+        if self.location:
+            first |= {"location": self.location, "locationType": "header"}
+        error = {"code": self.code, "message": self.message, "errors": [first], "status": self.status}
+        return {"error": error | ({"details": self.details} if self.details else {})}
+
+    @property
+    def page(self) -> str:
+        """The HTML error page of the vendor's front end."""
+        return PAGE.format(code=self.code, title=self.status, message=self.message)
+
+    @property
+    def reply(self) -> Reply:
+        """The error as a response, which can be part of a batch."""
+        if self.html:
+            return Reply(self.code, self.page.encode(), {"Content-Type": HTML})
+        return Reply.json(self.body, self.code, headers=self.headers)
+
+    def response(self, _: EmulatorContext) -> web.Response:
+        """Return the error as a response."""
+        return self.reply.response
 
 
 invalid = partial(ApiError, 400, "INVALID_ARGUMENT", "invalidArgument")
@@ -47,8 +97,8 @@ def unknown_parameter(name: str) -> ApiError:
 
 def unknown_name(name: str, path: str) -> ApiError:
     """Return the error of an unknown field in the JSON body."""
-    where = f" at '{path}'" if path else ""
-    return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.', path)
+    suffix = f" at '{path}'" if path else ""
+    return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{suffix}: Cannot find field.', path)
 
 
 def invalid_value(path: str, kind: str, value: str) -> ApiError:
@@ -226,9 +276,8 @@ FORCED: Mapping[str, Callable[[str], ApiError]] = {
 
 
 def _retry_text(until: float) -> str:
-    stamp = to_datetime(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # The time is only in the text: Gmail sends no ``Retry-After`` with it.
-    return f"User-rate limit exceeded.  Retry after {stamp}"
+    return f"User-rate limit exceeded.  Retry after {format_timestamp(until)}"
 
 
 def _info(reason: str, domain: str, rpc: str) -> ErrorDetail:

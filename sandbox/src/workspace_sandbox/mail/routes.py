@@ -1,7 +1,6 @@
 """The routes that the emulator serves.
 
 Prices, scopes and parameters of the methods follow the vendor's discovery document.
-
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +8,11 @@ from typing import Any
 
 from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.mail import schema
-from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
+from workspace_sandbox.mail.access import CONSENT_PATH, FULL, GoogleOAuth
 from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
-from workspace_sandbox.mail.api.methods import Method, Operation, gmail_scopes
-from workspace_sandbox.mail.api.methods import define_method as _method
 from workspace_sandbox.mail.api.settings_routes import SETTINGS
+from workspace_sandbox.mail.request import ApiRoute, Operation, gmail_scopes
+from workspace_sandbox.mail.request import define_method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
 
 READ = gmail_scopes("modify", "readonly")
@@ -44,7 +43,7 @@ IMPORT: Mapping[str, Kind] = {**INSERTION, "neverMarkSpam": BOOL, "processForCal
 
 
 _M, _T, _D, _L, _N = schema.MESSAGE, schema.THREAD, schema.DRAFT, schema.LABEL, schema.NOTHING
-METHODS: Sequence[Method] = (
+METHODS: Sequence[ApiRoute] = (
     _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, schema.PROFILE),
     _method(
         "messages.list GET /messages ListMessages 5",
@@ -73,7 +72,7 @@ METHODS: Sequence[Method] = (
         body=_M,
         params=IMPORT,
         uploads=True,
-        unsupported="neverMarkSpam and processForCalendar change nothing",
+        unsupported="neverMarkSpam and processForCalendar have no effect",
     ),
     _method(
         "messages.batchModify POST /messages/batchModify BatchModifyMessages 50",
@@ -109,7 +108,11 @@ METHODS: Sequence[Method] = (
         schema.PART_BODY,
     ),
     _method(
-        "threads.list GET /threads ListThreads 10", threads.list_threads, READ_METADATA, schema.THREADS, params=FILTERED
+        "threads.list GET /threads ListThreads 10",
+        threads.list_threads,
+        READ_METADATA,
+        schema.THREADS,
+        params=FILTERED,
     ),
     _method("threads.get GET /threads/{id} GetThread 40", threads.get_thread, READ_METADATA, _T, params=THREAD_READING),
     _method(
@@ -126,7 +129,11 @@ METHODS: Sequence[Method] = (
     _method("drafts.create POST /drafts CreateDraft 10", drafts.create_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.send POST /drafts/send SendDraft 100", drafts.send_draft, DRAFT, _M, body=_D, uploads=True),
     _method(
-        "drafts.get GET /drafts/{id} GetDraft 20", drafts.get_draft, READ_DRAFT, _D, params={"format": schema.FORMATS}
+        "drafts.get GET /drafts/{id} GetDraft 20",
+        drafts.get_draft,
+        READ_DRAFT,
+        _D,
+        params={"format": schema.FORMATS},
     ),
     _method("drafts.update PUT /drafts/{id} UpdateDraft 15", drafts.update_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.delete DELETE /drafts/{id} DeleteDraft 10", drafts.delete_draft, DRAFT, _N),
@@ -137,7 +144,11 @@ METHODS: Sequence[Method] = (
     _method("labels.patch PATCH /labels/{id} PatchLabel 5", labels.update_label, LABELS, _L, body=_L),
     _method("labels.delete DELETE /labels/{id} DeleteLabel 5", labels.delete_label, LABELS, _N),
     _method(
-        "history.list GET /history ListHistory 2", history.list_history, READ_METADATA, schema.HISTORY, params=HISTORY
+        "history.list GET /history ListHistory 2",
+        history.list_history,
+        READ_METADATA,
+        schema.HISTORY,
+        params=HISTORY,
     ),
     _method(
         "watch POST /watch Watch 100",
@@ -145,7 +156,7 @@ METHODS: Sequence[Method] = (
         READ_METADATA,
         schema.WATCHED,
         body=schema.WATCHING,
-        unsupported="whether the topic is there and may be written to is not asked",
+        unsupported="the topic's existence and permissions are not checked",
     ),
     _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),
     *SETTINGS,
@@ -168,12 +179,12 @@ BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.
 
 NO_IDENTITY = "ID tokens are not described"
 CONSENT = (
-    page(f"GET {CONSENT_PATH}", Grants.authorize),
-    page(f"POST {CONSENT_PATH}", Grants.authorize),
-    page("POST /token", Grants.token),
-    page("POST /revoke", Grants.revoke),
-    page("GET /tokeninfo", Grants.inspect, NO_IDENTITY),
-    page("POST /tokeninfo", Grants.inspect, NO_IDENTITY),
+    page(f"GET {CONSENT_PATH}", GoogleOAuth.authorize),
+    page(f"POST {CONSENT_PATH}", GoogleOAuth.authorize),
+    page("POST /token", GoogleOAuth.token),
+    page("POST /revoke", GoogleOAuth.revoke),
+    page("GET /tokeninfo", GoogleOAuth.inspect, NO_IDENTITY),
+    page("POST /tokeninfo", GoogleOAuth.inspect, NO_IDENTITY),
 )
 
 ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)
@@ -182,7 +193,7 @@ ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)
 _PATTERNS = [(method.method, method.pattern, method) for method in METHODS]
 
 
-def resolve(verb: str, path: str) -> tuple[Method, dict[str, str]] | None:
+def resolve(verb: str, path: str) -> tuple[ApiRoute, dict[str, str]] | None:
     """Return the method with that path and the identifiers in the path."""
     for method_verb, pattern, method in _PATTERNS:
         match = pattern.fullmatch(path) if method_verb == verb else None

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budget, Budgets
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budget, Budgets
 from workspace_sandbox.mail.errors import THROTTLES, concurrent, retry_after_429
 
 UNITS_PER_MINUTE = 6_000
@@ -20,7 +20,7 @@ PENALTY_SECONDS = 1.0
 """The seconds that every early request adds to the retry time."""
 
 
-class QuotaCounter:
+class RateLimiter:
     """Counts usage per user. Without the knob ``limits`` nothing is counted."""
 
     def __init__(self, context: EmulatorContext) -> None:

@@ -6,13 +6,21 @@ from email.utils import parseaddr
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit import arguments
-from workspace_sandbox.kit.knobs import texts
-from workspace_sandbox.kit.user_actions import Field, UserAction, UserActions, lookup_in, optional, reader_for, text
-from workspace_sandbox.mail.api.resources import short
-from workspace_sandbox.mail.data import compose
-from workspace_sandbox.mail.data.compose import Entity
-from workspace_sandbox.mail.data.index import strip_tags
+from workspace_sandbox.kit import input_validation
+from workspace_sandbox.kit.knob_validation import texts
+from workspace_sandbox.kit.user_actions import (
+    ActionField,
+    UserAction,
+    UserActions,
+    lookup_in,
+    optional,
+    reader_for,
+    text,
+)
+from workspace_sandbox.mail.api.message_json import short
+from workspace_sandbox.mail.data import mime_writer
+from workspace_sandbox.mail.data.mime_writer import MimeEntity
+from workspace_sandbox.mail.data.search_index import strip_tags
 from workspace_sandbox.mail.data.state import Mailbox, Message
 
 if TYPE_CHECKING:
@@ -35,15 +43,15 @@ def _receive(
     transport, mailbox = gmail.services.transport, gmail.mailbox
     at, token = transport.now_ms(), f"{transport.random.getrandbits(80):020x}"
     headers = [
-        ("From", compose.mailbox(*sender)),
-        ("To", compose.mailbox(mailbox.name, mailbox.address)),
-        ("Subject", compose.encode_word(subject)),
-        ("Date", compose.date(at)),
+        ("From", mime_writer.mailbox(*sender)),
+        ("To", mime_writer.mailbox(mailbox.name, mailbox.address)),
+        ("Subject", mime_writer.encode_word(subject)),
+        ("Date", mime_writer.date(at)),
         ("Message-ID", f"<{token}@mail.{sender[1].rpartition('@')[2]}>"),
         *(_reply_headers(mailbox, thread_id) if thread_id else ()),
     ]
     plain = " ".join(strip_tags(body_text or rich).split())
-    raw = compose.build_message(headers, _content(plain, rich, attachments or [], f"=_{token}"))
+    raw = mime_writer.build_message(headers, _content(plain, rich, attachments or [], f"=_{token}"))
     label_ids = _label_ids(mailbox, labels or [])
     message = transport.deliver(mailbox, raw, sender[1], at)
     mailbox.relabel(message, label_ids, [])
@@ -69,13 +77,13 @@ def _message_json(message: Message) -> ActionResult:
 
 
 def _line(value: Any) -> str:
-    return " ".join(arguments.text(value).splitlines())
+    return " ".join(input_validation.text(value).splitlines())
 
 
 def _sender(_: Any, value: Any) -> tuple[str, str]:
     sender = parseaddr(_line(value))
     if "@" not in sender[1]:
-        raise ValueError("must be an address")
+        raise ValueError("must be an email address")
     return sender
 
 
@@ -85,17 +93,19 @@ def _files(_: Any, value: Any) -> list[Mapping[str, Any]]:
     return value
 
 
-def _content(plain: str, rich: str, attachments: list[Mapping[str, Any]], boundary: str) -> Entity:
-    body = compose.multipart("alternative", f"{boundary}.a", compose.text(plain), compose.text(rich, "html"))
+def _content(plain: str, rich: str, attachments: list[Mapping[str, Any]], boundary: str) -> MimeEntity:
+    body = mime_writer.multipart(
+        "alternative", f"{boundary}.a", mime_writer.text(plain), mime_writer.text(rich, "html")
+    )
     files = [_file(item) for item in attachments]
-    return compose.multipart("mixed", f"{boundary}.m", body, *files) if files else body
+    return mime_writer.multipart("mixed", f"{boundary}.m", body, *files) if files else body
 
 
-def _file(item: Mapping[str, Any]) -> Entity:
+def _file(item: Mapping[str, Any]) -> MimeEntity:
     name, mime_type = str(item.get("filename", "")), str(item.get("mime_type", "application/octet-stream"))
     if "size_bytes" in item:
-        return compose.filler(mime_type, int(item["size_bytes"]), name)
-    return compose.attachment(mime_type, b64decode(item["content_base64"], validate=True), name)
+        return mime_writer.filler(mime_type, int(item["size_bytes"]), name)
+    return mime_writer.attachment(mime_type, b64decode(item["content_base64"], validate=True), name)
 
 
 def _reply_headers(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
@@ -114,7 +124,7 @@ def _label_ids(mailbox: Mailbox, names: list[str]) -> list[str]:
     return [label.id for label in matches.values() if label]
 
 
-MESSAGE = (Field("message_id", "the message", lookup_in(lambda gmail: gmail.mailbox.messages)),)
+MESSAGE = (ActionField("message_id", "the message", lookup_in(lambda gmail: gmail.mailbox.messages)),)
 TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
 
 ACTS: UserActions = {
@@ -122,11 +132,11 @@ ACTS: UserActions = {
         _receive,
         "Delivers a message to the mailbox.",
         (
-            Field("from", "an address, also with a name before it", _sender),
-            Field("subject", "its subject", reader_for(_line)),
-            Field("body_html", "its text", text),
-            optional("body_text", "the plain text; otherwise made of the other", text),
-            optional("thread_id", "the thread that it answers", text),
+            ActionField("from", "an email address, optionally with a display name", _sender),
+            ActionField("subject", "its subject", reader_for(_line)),
+            ActionField("body_html", "its text", text),
+            optional("body_text", "the plain text; default: derived from body_html", text),
+            optional("thread_id", "the thread to reply in", text),
             optional("labels", "names of labels", reader_for(texts)),
             optional("attachments", "`filename`, `mime_type`, and `content_base64` or `size_bytes` of each", _files),
         ),
@@ -139,7 +149,7 @@ ACTS: UserActions = {
     "pull": UserAction(
         _pull,
         "Pulls the notifications that watches have published.",
-        (optional("topic", "of this topic alone", text),),
+        (optional("topic", "the topic; default: all", text),),
         "`messages`: `data` in base64, `messageId`, `publishTime` of each",
     ),
 }

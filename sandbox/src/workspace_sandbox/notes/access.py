@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Question
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.data import values
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.oauth.consent_page import Checkbox, ConsentAccount, ConsentForm, Decision
+from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.data import property_values
 from workspace_sandbox.notes.data.state import ShareOption, User, Workspace, WorkspaceInstallation
+from workspace_sandbox.notes.errors import ApiError, invalid, json_response
 from workspace_sandbox.notes.request import read_body
-from workspace_sandbox.notes.wire import ApiError, invalid, json_response
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
 CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the emulator
@@ -26,10 +26,10 @@ SCOPE = "read_content insert_content update_content read_user_with_email"
 REQUIRED_PARAMETERS = {"authorization_code": "code", "refresh_token": "refresh_token"}
 """The parameter that each grant type of a token request requires."""
 
-WANTS = ("View the content that you share with it", "Insert and update that content", "See names and addresses")
+WANTS = ("View the content that you share", "Insert and update that content", "See names and addresses")
 
 
-class Authorisations(OAuth):
+class NotionOAuth(OAuth):
     """The grants of one internal integration by its fixed token, and of one OAuth app in every workspace."""
 
     shapes: ClassVar = {"code": "{:36}", "access": "ntn_{:46}", "refresh": "nrt_{:46}"}
@@ -54,19 +54,21 @@ class Authorisations(OAuth):
     def check(self, params: dict[str, str]) -> None:
         """Reject an invalid consent request."""
         for name, value in (("client_id", CLIENT_ID), ("response_type", "code"), ("owner", "user")):
-            checks.one_of(params.get(name), f"query.{name}", (value,))
+            validation.one_of(params.get(name), f"query.{name}", (value,))
         if not self.is_allowed_redirect(params.get("redirect_uri", "")):
             raise invalid("Missing or invalid redirect_uri.")
 
-    def consent_page(self, _: Mapping[str, str]) -> Question:
+    def consent_page(self, _: Mapping[str, str]) -> ConsentForm:
         """Return the consent page's question: which workspace, and which of its pages."""
         accounts = [
-            Account(
-                uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.share_options)
+            ConsentAccount(
+                uid,
+                home.workspace.name,
+                tuple(Checkbox(_value(home, offer), offer.label) for offer in home.share_options),
             )
             for uid, home in self.accounts.items()
         ]
-        return Question(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
+        return ConsentForm(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
 
     def create_grant(self, _: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the chosen workspace, with the pages that were picked."""
@@ -78,8 +80,10 @@ class Authorisations(OAuth):
         """Return a new pair of tokens for a code or a refresh token. The refresh token ends the previous pair."""
         body = await self.form(request)
         self.identify(request, body)
-        name = REQUIRED_PARAMETERS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(REQUIRED_PARAMETERS))]
-        checks.string(checks.need(body, name, "body"), f"body.{name}")
+        name = REQUIRED_PARAMETERS[
+            validation.one_of(body.get("grant_type"), "body.grant_type", tuple(REQUIRED_PARAMETERS))
+        ]
+        validation.string(validation.need(body, name, "body"), f"body.{name}")
         return await super().token(request)
 
     async def form(self, request: web.Request) -> dict[str, Any]:
@@ -108,7 +112,7 @@ class Authorisations(OAuth):
             "workspace_id": workspace.id,
             "workspace_name": workspace.name,
             "workspace_icon": None,
-            "owner": {"type": "user", "user": values.user_object(owner, owner.id, workspace)},
+            "owner": {"type": "user", "user": property_values.user_object(owner, owner.id, workspace)},
             "duplicated_template_id": None,
         }
 
@@ -128,7 +132,7 @@ class Authorisations(OAuth):
     async def _requested_token(self, request: web.Request) -> Token | None:
         body = await self.form(request)
         self.identify(request, body)
-        value = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
+        value = validation.populated(validation.need(body, "token", "body"), "body.token", 2000)
         token = self.find_valid(value, "access", "refresh")
         return token if token and token.grant.client_id else None
 

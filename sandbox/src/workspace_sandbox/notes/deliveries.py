@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook
-from workspace_sandbox.notes.data.events import UNAGGREGATED, aggregate
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.webhook_sender import REORDER_DELAY_SECONDS, HookSender, OutgoingHook
+from workspace_sandbox.notes.data.event_contents import UNAGGREGATED, aggregate
 from workspace_sandbox.notes.data.state import Change
-from workspace_sandbox.notes.data.subscription import Subscription
+from workspace_sandbox.notes.data.webhook_subscription import Subscription
 
 
 class WebhookSender:

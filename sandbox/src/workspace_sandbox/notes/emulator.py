@@ -5,30 +5,30 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.arguments import Field, non_negative_number, one_of
-from workspace_sandbox.kit.auth.oauth import read_bearer_token
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.notes import wire
-from workspace_sandbox.notes.access import TOKEN, Authorisations
+from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of
+from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.oauth.server import read_bearer_token
+from workspace_sandbox.notes import errors
+from workspace_sandbox.notes.access import TOKEN, NotionOAuth
 from workspace_sandbox.notes.data import default_data, seeding
 from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallation
-from workspace_sandbox.notes.data.subscription import VERIFICATION_TOKEN, Subscription
+from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
-from workspace_sandbox.notes.paging import Cursors
+from workspace_sandbox.notes.errors import ApiError
+from workspace_sandbox.notes.object_json import ResponseBuilder
+from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.request import ApiRequest, read_body, read_version
-from workspace_sandbox.notes.routes import ROUTES, Request
+from workspace_sandbox.notes.routes import ROUTES, ApiRoute
 from workspace_sandbox.notes.throttle import RateLimiter
 from workspace_sandbox.notes.user_actions import ACTS
-from workspace_sandbox.notes.views import ResponseBuilder
-from workspace_sandbox.notes.wire import ApiError
 
 
 class NotesEmulator(Emulator):
     """A Notion workspace with its API, on one base URL."""
 
-    oauth: Authorisations
+    oauth: NotionOAuth
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "search_lag_seconds": 2.0,
@@ -49,7 +49,7 @@ class NotesEmulator(Emulator):
 
     user_actions = ACTS
     routes = ROUTES
-    errors = wire
+    errors = errors
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
@@ -67,7 +67,7 @@ class NotesEmulator(Emulator):
         self._cursors = Cursors(self.workspace.new_id)
         if self.context.default_knobs["events_url"]:
             self._subscription = Subscription(self.workspace, self.seeded.internal, VERIFICATION_TOKEN)
-        self.oauth = Authorisations(self.context, self.workspace, self.seeded.internal, self.seeded.homes)
+        self.oauth = NotionOAuth(self.context, self.workspace, self.seeded.internal, self.seeded.homes)
         self.limits = RateLimiter(self.context)
 
     def credentials(self) -> dict[str, str]:
@@ -89,10 +89,10 @@ class NotesEmulator(Emulator):
         """Replace the webhook subscription. The default URL is the knob ``events_url``."""
         bots = {"internal": self.seeded.internal, "public": self.seeded.public}
         if connection not in bots:
-            raise ValueError(f"there is no connection {connection!r}; there are {', '.join(bots)}")
+            raise ValueError(f"unknown connection {connection!r}; allowed: {', '.join(bots)}")
         url = url or self.context.knobs["events_url"]
         if not str(url).startswith(("http://", "https://")):
-            raise ValueError("a url is needed, in the action or in the knob events_url")
+            raise ValueError("a url is required, in the action or in the knob events_url")
         self.context.knobs["events_url"] = url
         self._subscription = Subscription(self.workspace, bots[connection])
         self.hooks.cancel_all()
@@ -102,7 +102,7 @@ class NotesEmulator(Emulator):
     def verify(self, token: Any) -> dict[str, Any]:
         """Verify the subscription with the token that was sent to its URL."""
         if self._subscription is None:
-            raise ValueError("there is no subscription yet; subscribe first")
+            raise ValueError("no subscription exists; subscribe first")
         self._subscription.verify(token)
         return self._subscription.to_json()
 
@@ -111,7 +111,7 @@ class NotesEmulator(Emulator):
         if subscription and self.oauth.has(subscription.bot) and subscription.matches(change):
             self._deliverer.deliver(subscription, change)
 
-    async def serve(self, route: Request, request: web.Request) -> web.Response:
+    async def serve(self, route: ApiRoute, request: web.Request) -> web.Response:
         """Serve a request of a connection."""
         home = self._authenticate(read_bearer_token(request))
         await self.context.wait_if_delayed()
@@ -128,7 +128,7 @@ class NotesEmulator(Emulator):
             ],
             body=await read_body(request),
         )
-        return wire.json_response(200, route.handler(api_request), self.context.request_id())
+        return errors.json_response(200, route.handler(api_request), self.context.request_id())
 
     def _authenticate(self, value: str) -> WorkspaceInstallation:
         token = require(self.oauth.find_valid(value, "access"), ApiError(401, "unauthorized", "API token is invalid."))

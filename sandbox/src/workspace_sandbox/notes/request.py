@@ -7,13 +7,13 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.strict_json import parse_json
-from workspace_sandbox.notes import checks, wire
+from workspace_sandbox.notes import errors, validation
 from workspace_sandbox.notes.data.state import User, Workspace
-from workspace_sandbox.notes.paging import Cursors
-from workspace_sandbox.notes.views import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, ResponseBuilder
-from workspace_sandbox.notes.wire import ApiError, invalid
+from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.object_json import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, ResponseBuilder
+from workspace_sandbox.notes.pagination import Cursors
 
 MAX_BYTES = 500 * 1000
 
@@ -35,7 +35,7 @@ class ApiRequest:
 
     def path_id(self, name: str) -> str:
         """Return the identifier *name* in the path."""
-        return checks.uid(self.path[name], f"path.{name}")
+        return validation.uid(self.path[name], f"path.{name}")
 
     def read_fields(self, *allowed: str) -> dict[str, Any]:
         """Return the body.
@@ -46,12 +46,12 @@ class ApiRequest:
         if self.responses.version < WITHOUT_ARCHIVED and "in_trash" in allowed and "archived" in body:
             body.setdefault("in_trash", body.pop("archived"))
             body.pop("archived", None)
-        return checks.obj(body, "body", *allowed)
+        return validation.obj(body, "body", *allowed)
 
     def check_data_sources(self) -> None:
         """Reject versions without data sources."""
         if self.responses.version < WITH_SOURCES:
-            raise wire.bad_url()
+            raise errors.bad_url()
 
 
 def cursor_scope(*parts: Any) -> str:
@@ -78,8 +78,8 @@ async def read_body(request: web.Request) -> dict[str, Any]:
     """Return the JSON object in the body, empty if there is no body."""
     content = await request.read()
     if len(content) > MAX_BYTES:
-        raise checks.invalid_field("body.length", f"≤ `{MAX_BYTES}`", len(content))
+        raise validation.invalid_field("body.length", f"≤ `{MAX_BYTES}`", len(content))
     try:
-        return checks.obj(parse_json(content) if content else {}, "body")
+        return validation.obj(parse_json(content) if content else {}, "body")
     except (ValueError, RecursionError) as error:
         raise ApiError(400, "invalid_json", "Error parsing JSON body.") from error

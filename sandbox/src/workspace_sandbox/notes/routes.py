@@ -3,19 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workspace_sandbox.kit.routes import Page, Route, page
-from workspace_sandbox.notes.access import Authorisations
+from workspace_sandbox.kit.routes import PageRoute, Route, page
+from workspace_sandbox.notes.access import NotionOAuth
 from workspace_sandbox.notes.api import blocks, comments, data_sources, databases, pages, search, users
 from workspace_sandbox.notes.request import ApiRequest
 
 
-class Request(Route[Callable[[ApiRequest], dict[str, Any]]]):
+class ApiRoute(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """The route of a request with the token of a connection."""
 
 
-on = Request.at("/v1")
+on = ApiRoute.at("/v1")
 
-ROUTES: Sequence[Request | Page] = (
+ROUTES: Sequence[ApiRoute | PageRoute] = (
     on("GET /users/me", users.get_bot_user),
     on("GET /users", users.list_users),
     on("GET /users/{user_id}", users.retrieve_user),
@@ -30,7 +30,7 @@ ROUTES: Sequence[Request | Page] = (
         data_sources.update_source,
         "columns of computed types, relations on both sides, style, other parents",
     ),
-    on("GET /data_sources/{data_source_id}/templates", data_sources.list_templates, "there are none"),
+    on("GET /data_sources/{data_source_id}/templates", data_sources.list_templates, "no templates exist"),
     on("GET /data_sources/{data_source_id}", data_sources.retrieve_source),
     on("POST /data_sources/{data_source_id}/query", data_sources.query_source),
     on("POST /pages", pages.create_page, "templates and file uploads"),
@@ -41,7 +41,7 @@ ROUTES: Sequence[Request | Page] = (
     on(
         "PATCH /pages/{page_id}/markdown",
         pages.update_markdown,
-        "parts that are replaced; what is inserted goes to the end; HTML is read as text",
+        "replacing parts; insertions go to the end; HTML is treated as text",
     ),
     on("POST /pages/{page_id}/move", pages.move_page),
     on("GET /blocks/{block_id}", blocks.retrieve_block),
@@ -58,9 +58,9 @@ ROUTES: Sequence[Request | Page] = (
     on("GET /comments/{comment_id}", comments.retrieve_comment),
     on("PATCH /comments/{comment_id}", comments.update_comment, "markdown"),
     on("DELETE /comments/{comment_id}", comments.delete_comment),
-    page("GET /v1/oauth/authorize", Authorisations.authorize),
-    page("POST /v1/oauth/authorize", Authorisations.authorize),
-    page("POST /v1/oauth/token", Authorisations.token),
-    page("POST /v1/oauth/revoke", Authorisations.revoke),
-    page("POST /v1/oauth/introspect", Authorisations.introspect),
+    page("GET /v1/oauth/authorize", NotionOAuth.authorize),
+    page("POST /v1/oauth/authorize", NotionOAuth.authorize),
+    page("POST /v1/oauth/token", NotionOAuth.token),
+    page("POST /v1/oauth/revoke", NotionOAuth.revoke),
+    page("POST /v1/oauth/introspect", NotionOAuth.introspect),
 )

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.arguments import json_object
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.kit.user_actions import DELIVERIES, Field, UserAction, UserActions, optional, reader_for
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.content import richtext
-from workspace_sandbox.notes.data import edits, writes
+from workspace_sandbox.kit.input_validation import json_object
+from workspace_sandbox.kit.user_actions import DELIVERIES, ActionField, UserAction, UserActions, optional, reader_for
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.content import rich_text
+from workspace_sandbox.notes.data import page_edits, property_input
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
 
 if TYPE_CHECKING:
@@ -56,50 +56,56 @@ ADDED = (
 
 
 def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> ActionResult:
-    values = edits.validate_properties(notion.workspace, source, _property_values(notion, source, properties), None)
-    return {"page_id": edits.create(notion.workspace, source, values, author=notion.person).id}
+    values = page_edits.validate_properties(
+        notion.workspace, source, _property_values(notion, source, properties), None
+    )
+    return {"page_id": page_edits.create(notion.workspace, source, values, author=notion.person).id}
 
 
 def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> ActionResult:
     source = notion.workspace.get_source(page)
-    values = edits.validate_properties(notion.workspace, source, _property_values(notion, source, properties), None)
-    edits.update(notion.workspace, page, values, notion.person)
+    values = page_edits.validate_properties(
+        notion.workspace, source, _property_values(notion, source, properties), None
+    )
+    page_edits.update(notion.workspace, page, values, notion.person)
     return {"page_id": page.id}
 
 
 def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> ActionResult:
-    edits.trash(notion.workspace, page, notion.person, into=into)
+    page_edits.trash(notion.workspace, page, notion.person, into=into)
     return {"page_id": page.id}
 
 
 def _add_property(
     notion: "NotesEmulator", source: DataSource, name: str, kind: str, *, options: list[str] | None = None
 ) -> ActionResult:
-    new_options = [writes.new_option(notion.workspace, option) for option in dict.fromkeys(options or [])]
+    new_options = [property_input.new_option(notion.workspace, option) for option in dict.fromkeys(options or [])]
     prop = Property(notion.workspace.new_property_id(), name, kind, number_config(kind), new_options)
-    edits.add_property(notion.workspace, source, prop, notion.person)
+    page_edits.add_property(notion.workspace, source, prop, notion.person)
     return {"property_id": prop.wire_id}
 
 
 def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> ActionResult:
     prop = _property(source, column)
-    edits.rename_property(notion.workspace, source, prop, name, notion.person)
+    page_edits.rename_property(notion.workspace, source, prop, name, notion.person)
     return {"property_id": prop.wire_id}
 
 
 def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> ActionResult:
     prop = _property(source, column)
     option = require(prop.option(former), ValueError(f"{prop.name} has no option {former!r}"))
-    edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
+    page_edits.rename_option(
+        notion.workspace, source, prop, option, property_input.option_name(name, "name"), author=notion.person
+    )
     return {"option_id": option.id}
 
 
 def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id: str = "") -> ActionResult:
     workspace = notion.workspace
     if discussion_id and discussion_id not in {comment.discussion_id for comment in workspace.comments.values()}:
-        raise ValueError(f"there is no discussion {discussion_id!r}")
-    new_comment = edits.comment(
-        workspace, page, discussion_id or workspace.new_id(), richtext.text(content), notion.person
+        raise ValueError(f"discussion {discussion_id!r} does not exist")
+    new_comment = page_edits.comment(
+        workspace, page, discussion_id or workspace.new_id(), rich_text.text(content), notion.person
     )
     return {"comment_id": new_comment.id, "discussion_id": new_comment.discussion_id}
 
@@ -112,7 +118,7 @@ def _property(source: DataSource | None, name: str) -> Property:
     match = source.find(name) if source else None
     if source and match is None:
         names = [prop.name for prop in source.properties.values()]
-        raise ValueError(f"there is no property {name!r}; there are {names}")
+        raise ValueError(f"unknown property {name!r}; allowed: {names}")
     return match or Property("title", "title", "title")
 
 
@@ -129,25 +135,29 @@ def number_config(kind: str) -> dict[str, str]:
 def _source(notion: "NotesEmulator", value: Any) -> DataSource:
     database = notion.workspace.databases.get(str(value))
     if database is None:
-        raise ValueError(f"is {value!r}, and there is no such database")
+        raise ValueError(f"{value!r} does not exist")
     return notion.workspace.sources[database.source_ids[0]]
 
 
 def _page(notion: "NotesEmulator", value: Any) -> Page:
-    return require(notion.workspace.pages.get(str(value)), ValueError(f"is {value!r}, and there is no such page"))
+    return require(notion.workspace.pages.get(str(value)), ValueError(f"{value!r} does not exist"))
 
 
 def _options(_: Any, value: Any) -> list[str]:
-    return [writes.option_name(name, "options") for name in checks.array(value, "options")]
+    return [property_input.option_name(name, "options") for name in validation.array(value, "options")]
 
 
-PAGE = Field("page_id", "the page", _page)
-DATABASE = Field("database_id", "the database", _source)
-PROPERTIES = Field("properties", "plain values by property name; null clears one", reader_for(json_object))
-PROPERTY = Field("property", "the column, by name or id", lambda _, value: str(value))
-NAME = Field("name", "the new name", lambda _, value: checks.populated(value, "name", writes.NAME_LENGTH))
-TEXT = Field("text", "the comment", lambda _, value: checks.populated(value, "text", richtext.CONTENT_LENGTH))
-TYPE = Field("type", f"one of {', '.join(ADDED)}", lambda _, value: checks.one_of(value, "type", ADDED))
+PAGE = ActionField("page_id", "the page", _page)
+DATABASE = ActionField("database_id", "the database", _source)
+PROPERTIES = ActionField("properties", "plain values by property name; null clears one", reader_for(json_object))
+PROPERTY = ActionField("property", "the column, by name or id", lambda _, value: str(value))
+NAME = ActionField(
+    "name", "the new name", lambda _, value: validation.populated(value, "name", property_input.NAME_LENGTH)
+)
+TEXT = ActionField(
+    "text", "the comment", lambda _, value: validation.populated(value, "text", rich_text.CONTENT_LENGTH)
+)
+TYPE = ActionField("type", f"one of {', '.join(ADDED)}", lambda _, value: validation.one_of(value, "type", ADDED))
 SETTINGS = "`subscription_id`, `state`"
 
 ACTS: UserActions = {
@@ -156,7 +166,7 @@ ACTS: UserActions = {
     "comment": UserAction(
         _comment,
         "Comments on a page.",
-        (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
+        (PAGE, TEXT, optional("discussion_id", "the discussion; default: a new one")),
         "`comment_id`, `discussion_id`",
     ),
     "trash_page": UserAction(partial(_trash, into=True), "Moves a page to the trash.", (PAGE,), "`page_id`"),
@@ -176,14 +186,14 @@ ACTS: UserActions = {
     "rename_option": UserAction(
         _rename_option,
         "Renames an option; pages that have it do not count as edited.",
-        (DATABASE, PROPERTY, Field("option", "its name or id", PROPERTY.read), NAME),
+        (DATABASE, PROPERTY, ActionField("option", "the option, by name or id", PROPERTY.read), NAME),
         "`option_id`",
     ),
     "subscribe": UserAction(
         lambda notion, **options: notion.subscribe(**options),
         "Sets up webhooks, and sends the verification token to the URL, once and unsigned.",
         (
-            optional("url", "the address; otherwise that of the knob events_url"),
+            optional("url", "the URL; default: the knob events_url"),
             optional("connection", "`internal` or `public`"),
         ),
         SETTINGS,
@@ -191,7 +201,7 @@ ACTS: UserActions = {
     "verify_webhook": UserAction(
         lambda notion, token: notion.verify(token),
         "Confirms the token; events are then sent, signed with it.",
-        (Field("verification_token", "what was sent to the address"),),
+        (ActionField("verification_token", "the token that was sent to the URL"),),
         SETTINGS,
     ),
     "deliveries": DELIVERIES,

@@ -8,13 +8,27 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Fields, Question, render_page
-from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, read_basic_auth, read_bearer_token, redirect_to_client
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse, require
+from workspace_sandbox.kit.oauth.consent_page import (
+    Checkbox,
+    ConsentAccount,
+    ConsentForm,
+    Decision,
+    Fields,
+    render_page,
+)
+from workspace_sandbox.kit.oauth.server import (
+    Grant,
+    OAuth,
+    Token,
+    read_basic_auth,
+    read_bearer_token,
+    redirect_to_client,
+)
 from workspace_sandbox.tables.data.state import Base, User
 from workspace_sandbox.tables.data.workspace import Workspace
-from workspace_sandbox.tables.wire import unauthenticated
+from workspace_sandbox.tables.errors import unauthenticated
 
 TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - valid only in the emulator
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"
@@ -46,7 +60,7 @@ REASONS = {
     "redirect_uri": ("invalid_grant", "The authorization code was issued to another client or redirect_uri."),
     "code_verifier": ("invalid_grant", "The code_verifier does not match the code_challenge."),
     "refresh_token": ("invalid_grant", "The refresh token is invalid, expired or was used before."),
-    "scope": ("invalid_scope", "More scopes were asked for than were granted."),
+    "scope": ("invalid_scope", "More scopes were requested than granted."),
 }
 
 
@@ -87,7 +101,7 @@ class Access:
         return base.role(self.user) if picked is None or base.id in picked else "none"
 
 
-class Authorisations(OAuth):
+class AirtableOAuth(OAuth):
     """The grants of all users, by personal token or OAuth."""
 
     shapes: ClassVar = {"code": "{:64}", "access": "oaa{0:14}.v1.{0:64}", "refresh": "oar{0:14}.v1.{0:64}"}
@@ -127,17 +141,19 @@ class Authorisations(OAuth):
         if not scopes or not scopes <= set(SCOPES):
             raise _error_redirect(params, "invalid_scope", "At least one scope is required, and all must be known.")
 
-    def consent_page(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page's question: which user, and which of the user's bases."""
         bases = self.workspace.bases
         accounts = [
-            Account(
-                uid, f"{user.name} ({user.email})", tuple(Box(b.id, b.name) for b in bases if b.role(user) != "none")
+            ConsentAccount(
+                uid,
+                f"{user.name} ({user.email})",
+                tuple(Checkbox(b.id, b.name) for b in bases if b.role(user) != "none"),
             )
             for uid, user in self.accounts.items()
         ]
         wants = [MEANINGS[scope] for scope in sorted(set(params["scope"].split()))]
-        return Question(vendor="Airtable", app="Connector Gateway", wants=wants, accounts=accounts)
+        return ConsentForm(vendor="Airtable", app="Connector Gateway", wants=wants, accounts=accounts)
 
     def read_decision(self, fields: Fields) -> Decision | None:
         """Return the decision. The page is shown again unless at least one base is picked."""

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
-from workspace_sandbox.tables.data import times
-from workspace_sandbox.tables.data.changes import Comparison
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.webhook_sender import HookAttempt, HookSender, OutgoingHook
+from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.state import Base, User
+from workspace_sandbox.tables.data.webhook_payloads import Comparison
 from workspace_sandbox.tables.data.webhooks import Webhook
 
 ACCEPTED_STATUSES = frozenset({200, 204})
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class WebhookAction:
     """The author and source of a change: ``client`` is the Airtable app, ``publicApi`` a program."""
 
     base: Base
@@ -39,7 +39,7 @@ class WebhookSender:
         self._context = context
         self._hooks = hooks
 
-    def notify(self, webhooks: Mapping[str, Webhook], action: Action, comparison: Comparison) -> None:
+    def notify(self, webhooks: Mapping[str, Webhook], action: WebhookAction, comparison: Comparison) -> None:
         """Notify those *webhooks* that listen to the base of its changes."""
         now = self._context.clock.now()
         for webhook in list(webhooks.values()):
@@ -50,7 +50,7 @@ class WebhookSender:
             if changes:
                 metadata = {"baseTransactionNumber": action.base.transactions, "payloadFormat": "v0"}
                 webhook.add_payload(
-                    {"timestamp": times.format_time(now), **metadata, "actionMetadata": action.to_json(), **changes},
+                    {"timestamp": dates.format_time(now), **metadata, "actionMetadata": action.to_json(), **changes},
                     now,
                 )
                 self.ping(webhooks, webhook)
@@ -81,7 +81,7 @@ class WebhookSender:
     def _signed_ping(self, webhook: Webhook) -> tuple[bytes, Mapping[str, str]]:
         ids = {"base": {"id": webhook.base_id}, "webhook": {"id": webhook.id}}
         raw = json.dumps(
-            {**ids, "timestamp": times.format_time(self._context.clock.now())}, separators=(",", ":")
+            {**ids, "timestamp": dates.format_time(self._context.clock.now())}, separators=(",", ":")
         ).encode()
         digest = hmac.new(webhook.secret, raw, hashlib.sha256).hexdigest()
         return raw, {"X-Airtable-Content-MAC": f"hmac-sha256={digest}"}
@@ -89,7 +89,7 @@ class WebhookSender:
     def _record_attempt(self, webhook: Webhook, delivery: HookAttempt, *, is_last: bool) -> None:
         now = self._context.clock.now()
         attempt = {
-            "completionTimestamp": times.format_time(now),
+            "completionTimestamp": dates.format_time(now),
             "durationMs": 1.0,
             "retryNumber": delivery.attempt - 1,
         }

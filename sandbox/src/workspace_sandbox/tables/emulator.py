@@ -1,5 +1,7 @@
 """Airtable over HTTP: authorisation, requests and test controls."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -7,23 +9,25 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.arguments import Field, non_negative_int, one_of
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
+from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
+from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, AirtableOAuth
 from workspace_sandbox.tables.api import attachments
-from workspace_sandbox.tables.data import default_data, queries, seeding
-from workspace_sandbox.tables.data.changes import Comparison, take_snapshot
+from workspace_sandbox.tables.data import default_data, record_queries, seeding
+from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
-from workspace_sandbox.tables.data.values import Reader
-from workspace_sandbox.tables.deliveries import Action, WebhookSender
-from workspace_sandbox.tables.request import ApiRequest
-from workspace_sandbox.tables.routes import ROUTES, Endpoint
+from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
+from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
+from workspace_sandbox.tables.request import ApiRequest, read_body
+from workspace_sandbox.tables.routes import ROUTES, ApiRoute
 from workspace_sandbox.tables.throttle import RateLimiter
 from workspace_sandbox.tables.user_actions import USER_ACTIONS
 
 DAY = 86_400
+
+COMPRESSED_FROM_BYTES = 1024
 
 
 class TablesEmulator(Emulator):
@@ -53,8 +57,8 @@ class TablesEmulator(Emulator):
     user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True
-    errors = wire
-    oauth: Authorisations
+    errors = errors
+    oauth: AirtableOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "monthly_calls": or_null(non_negative_int),
@@ -72,9 +76,9 @@ class TablesEmulator(Emulator):
     def create_default_data(self) -> None:
         """Build the default bases."""
         self.limits = RateLimiter(self.context)
-        self.iterators = queries.ListIterators()
+        self.iterators = record_queries.ListIterators()
         self.workspace = default_data.build_workspace(self.context)
-        self.oauth = Authorisations(self.context, self.workspace)
+        self.oauth = AirtableOAuth(self.context, self.workspace)
         self._deliverer = WebhookSender(self.context, self.hooks)
 
     def credentials(self) -> dict[str, str]:
@@ -91,12 +95,14 @@ class TablesEmulator(Emulator):
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
             return super().perform(action)
-        with self._notify_webhooks(Action(base, "client", default_data.COLLEAGUE, base.role(default_data.COLLEAGUE))):
+        with self._notify_webhooks(
+            WebhookAction(base, "client", default_data.COLLEAGUE, base.role(default_data.COLLEAGUE))
+        ):
             return super().perform(action)
 
     apply_seed = seeding.apply_seed
 
-    async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
+    async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Authorise, throttle and serve a request."""
         access = self.oauth.authenticate(request)
         self.limits.charge_token(access.token)
@@ -105,15 +111,15 @@ class TablesEmulator(Emulator):
             self.limits.charge_base(base.id)
         await self.context.wait_if_delayed()
         self._check_permission(route, access, base)
-        api_request = self._create_request(request, access, base, await wire.read_body(request))
+        api_request = self._create_request(request, access, base, await read_body(request))
         self._fail_next_write(route)
         if not route.writes:
-            return wire.json_response(request, route.handler(api_request))
-        with self._notify_webhooks(Action(base, "publicApi", access.user, self._permission(access, base))):
-            return wire.json_response(request, route.handler(api_request))
+            return _json_response(request, route.handler(api_request))
+        with self._notify_webhooks(WebhookAction(base, "publicApi", access.user, self._permission(access, base))):
+            return _json_response(request, route.handler(api_request))
 
     @contextmanager
-    def _notify_webhooks(self, action: Action) -> Iterator[None]:
+    def _notify_webhooks(self, action: WebhookAction) -> Iterator[None]:
         """Notify webhooks of the changes made inside. A rejected request changes nothing."""
         webhooks, base = self.workspace.webhooks, action.base
         has_webhooks = any(webhook.base_id == base.id for webhook in webhooks.values())
@@ -128,10 +134,10 @@ class TablesEmulator(Emulator):
         if identifier is None:
             return self.workspace.bases[0]
         if not identifier.startswith("app"):
-            raise wire.not_found()
+            raise errors.not_found()
         base = self.workspace.base(identifier)
         if base is None or self._permission(access, base) == "none":
-            raise wire.no_such_model()
+            raise errors.no_such_model()
         return base
 
     def _permission(self, access: Access, base: Base) -> str:
@@ -139,10 +145,10 @@ class TablesEmulator(Emulator):
         role = access.role(base)
         return role if role == "none" else self.context.knobs["permission_level"] or role
 
-    def _check_permission(self, route: Endpoint, access: Access, base: Base) -> None:
+    def _check_permission(self, route: ApiRoute, access: Access, base: Base) -> None:
         role_index = PERMISSIONS.index(self._permission(access, base))
         if (route.scope and route.scope not in access.scopes) or role_index < PERMISSIONS.index(route.permission):
-            raise wire.forbidden()
+            raise errors.forbidden()
 
     def _create_request(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> ApiRequest:
         return ApiRequest(
@@ -162,8 +168,22 @@ class TablesEmulator(Emulator):
         """Return the reader of the records in *base*."""
         return Reader(base, self.context.clock.now(), partial(attachments.attachment_url, self.context))
 
-    def _fail_next_write(self, route: Endpoint) -> None:
+    def _fail_next_write(self, route: ApiRoute) -> None:
         """Fail a valid write once, if the knob ``next_write`` requests it."""
         if route.writes and self.context.knobs["next_write"] == "503_retriable":
             self.context.knobs["next_write"] = ""
-            raise wire.retriable()
+            raise errors.retriable()
+
+
+def _json_response(request: web.Request, body: dict[str, Any]) -> web.Response:
+    """Return *body* as JSON, compressed if it is large and the client accepts it."""
+    content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+    headers = {
+        "Content-Type": "application/json; charset=utf-8",
+        "ETag": f'W/"{len(content):x}-{hashlib.sha256(content).hexdigest()[:27]}"',
+        "airtable-uncompressed-content-length": str(len(content)),
+    }
+    response = web.Response(body=content, headers=headers)
+    if len(content) >= COMPRESSED_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+        response.enable_compression(web.ContentCoding.gzip)
+    return response

@@ -1,17 +1,19 @@
-"""An authorised request."""
+"""An authorised request, and the parsing of its body."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aiohttp import web
 from multidict import MultiMapping
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
+from workspace_sandbox.kit.strict_json import parse_json
+from workspace_sandbox.tables import errors
 from workspace_sandbox.tables.access import Access
-from workspace_sandbox.tables.data import queries
+from workspace_sandbox.tables.data import record_queries
+from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base, Record, Table, find
-from workspace_sandbox.tables.data.values import Reader
 from workspace_sandbox.tables.data.webhooks import Webhook
 from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
 
@@ -21,7 +23,7 @@ class ApiRequest:
     """An authorised request and the state that it works on."""
 
     workspace: Workspace
-    iterators: queries.ListIterators
+    iterators: record_queries.ListIterators
     access: Access
     path: Mapping[str, str]
     query: MultiMapping[str]
@@ -45,18 +47,18 @@ class ApiRequest:
 
     def table(self) -> Table:
         """Return the table in the path, by id or name."""
-        return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
+        return require(find(self.base.tables, self.path["table"]), errors.no_such_model())
 
     def writable_table(self) -> Table:
         """Return the table in the path. Raises an error if it is read-only."""
         table = self.table()
         if table.synced:
-            raise wire.forbidden()
+            raise errors.forbidden()
         return table
 
     def path_record(self, table: Table) -> Record:
         """Return the record in the path. Raises an error if it does not belong to *table*."""
-        return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
+        return require(table.records.get(self.path["record"]), errors.no_such_record(self.path["record"]))
 
     def write_options(self) -> WriteOptions:
         """Return the options for writing."""
@@ -67,9 +69,23 @@ class ApiRequest:
         """Return a boolean of the body. Absent and null mean False."""
         value = self.body.get(name)
         if value is not None and not isinstance(value, bool):
-            raise wire.invalid_request()
+            raise errors.invalid_request()
         return bool(value)
 
     def record_json(self, table: Table, record: Record) -> dict[str, Any]:
         """Return a written record as the response shows it."""
         return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))
+
+
+async def read_body(request: web.Request) -> Mapping[str, Any]:
+    """Return the JSON object of a request, empty if the content type is not JSON."""
+    content = await request.read()
+    if not content or request.content_type != "application/json":
+        return {}
+    try:
+        body = parse_json(content)
+    except (ValueError, RecursionError):
+        raise errors.unparsable() from None
+    if not isinstance(body, dict):
+        raise errors.invalid_request()
+    return body

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.routes import Page, Route, page
-from workspace_sandbox.tables.access import Authorisations
+from workspace_sandbox.kit.routes import PageRoute, Route, page
+from workspace_sandbox.tables.access import AirtableOAuth
 from workspace_sandbox.tables.api import attachments, bases, comments, records, webhooks
 from workspace_sandbox.tables.request import ApiRequest
 
@@ -16,7 +16,7 @@ LISTEN = "webhook:manage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint(Route[Callable[[ApiRequest], dict[str, Any]]]):
+class ApiRoute(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """A route with its required token scope and role in the base."""
 
     scope: str | None = None
@@ -28,14 +28,14 @@ class Endpoint(Route[Callable[[ApiRequest], dict[str, Any]]]):
         return self.scope in {WRITE, DEFINE}
 
 
-endpoint = Endpoint.at("/v0")
-reads = Endpoint.at("/v0", scope=READ, permission="read")
-writes = Endpoint.at("/v0", scope=WRITE, permission="edit")
-defines = Endpoint.at("/v0/meta/bases/{base}", scope=DEFINE, permission="create")
-listens = Endpoint.at("/v0/bases/{base}/webhooks", scope=LISTEN, permission="create")
-comment = Endpoint.at("/v0/{base}/{table}/{record}/comments", scope=COMMENT, permission="comment")
+endpoint = ApiRoute.at("/v0")
+reads = ApiRoute.at("/v0", scope=READ, permission="read")
+writes = ApiRoute.at("/v0", scope=WRITE, permission="edit")
+defines = ApiRoute.at("/v0/meta/bases/{base}", scope=DEFINE, permission="create")
+listens = ApiRoute.at("/v0/bases/{base}/webhooks", scope=LISTEN, permission="create")
+comment = ApiRoute.at("/v0/{base}/{table}/{record}/comments", scope=COMMENT, permission="comment")
 
-ROUTES: Sequence[Endpoint | Page] = (
+ROUTES: Sequence[ApiRoute | PageRoute] = (
     endpoint("GET /meta/whoami", bases.whoami),
     endpoint("GET /meta/bases", bases.list_bases, scope=SCHEMA),
     endpoint("POST /meta/bases", bases.create_base, scope=DEFINE),
@@ -56,7 +56,7 @@ ROUTES: Sequence[Endpoint | Page] = (
     writes("PATCH /{base}/{table}", records.update_records),
     writes("PUT /{base}/{table}", records.update_records),
     writes("DELETE /{base}/{table}", records.delete_records),
-    reads("GET /{base}/{table}/{record}", records.get_record, "as the list"),
+    reads("GET /{base}/{table}/{record}", records.get_record, "as for the list of records"),
     writes("PATCH /{base}/{table}/{record}", records.update_record),
     writes("PUT /{base}/{table}/{record}", records.update_record),
     writes("DELETE /{base}/{table}/{record}", records.delete_record),
@@ -65,9 +65,9 @@ ROUTES: Sequence[Endpoint | Page] = (
     comment("PATCH /{comment}", comments.update_comment),
     comment("DELETE /{comment}", comments.delete_comment),
     writes("POST /{base}/{record}/{field}/uploadAttachment", attachments.upload_attachment, host="content"),
-    page("GET /oauth2/v1/authorize", Authorisations.authorize, "workspaces are not chosen whole"),
-    page("POST /oauth2/v1/authorize", Authorisations.authorize),
-    page("POST /oauth2/v1/token", Authorisations.token),
-    page(f"GET {attachments.PATH}", attachments.serve, "thumbnails are the whole picture", host="content"),
+    page("GET /oauth2/v1/authorize", AirtableOAuth.authorize, "complete workspaces cannot be selected"),
+    page("POST /oauth2/v1/authorize", AirtableOAuth.authorize),
+    page("POST /oauth2/v1/token", AirtableOAuth.token),
+    page(f"GET {attachments.PATH}", attachments.serve, "thumbnails are the complete image", host="content"),
 )
 """All routes. Views, interfaces, sync and enterprise routes have the response of an unknown URL."""

@@ -1,8 +1,8 @@
 """Airtable's rate limits per base, token and month."""
 
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.kit.throttling import Budget, Budgets
-from workspace_sandbox.tables.wire import billing_limit_exceeded, throttled
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.rate_limits import Budget, Budgets
+from workspace_sandbox.tables.errors import billing_limit_exceeded, throttled
 
 BASE = Budget(5, 1.0)
 TOKEN = Budget(50, 1.0)

@@ -3,14 +3,22 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.arguments import json_object
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.kit.user_actions import DELIVERIES, Field, UserAction, UserActions, optional, reader_for, text
-from workspace_sandbox.tables import wire
+from workspace_sandbox.kit.input_validation import json_object
+from workspace_sandbox.kit.user_actions import (
+    DELIVERIES,
+    ActionField,
+    UserAction,
+    UserActions,
+    optional,
+    reader_for,
+    text,
+)
+from workspace_sandbox.tables import errors
 from workspace_sandbox.tables.api import comments
-from workspace_sandbox.tables.data import default_data, queries
-from workspace_sandbox.tables.data.definitions import Definitions
+from workspace_sandbox.tables.data import default_data, record_queries
 from workspace_sandbox.tables.data.state import Base, Table, find
+from workspace_sandbox.tables.data.table_definitions import Definitions
 from workspace_sandbox.tables.data.workspace import WriteOptions
 
 if TYPE_CHECKING:
@@ -40,9 +48,9 @@ def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: 
 
 
 def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> ActionResult:
-    match = queries.get_column(_table(base, key), column)
+    match = record_queries.get_column(_table(base, key), column)
     if not name.strip():
-        raise wire.invalid_request("A field must have a name")
+        raise errors.invalid_request("A field must have a name")
     match.name = name
     return {"field_id": match.id, "name": match.name}
 
@@ -70,10 +78,10 @@ def _table(base: Base, key: str) -> Table:
     return require(find(base.tables, key), ValueError(f"table {key!r} does not exist"))
 
 
-TABLE = (Field("base_id", "the id of the base", _base), Field("table", "the table, by name or id", text))
-RECORD = (*TABLE, Field("record_id", "the id of the record", text))
-FIELDS = Field("fields", "values by field name", reader_for(json_object))
-NAME = Field("name", "the new name", text)
+TABLE = (ActionField("base_id", "the id of the base", _base), ActionField("table", "the table, by name or id", text))
+RECORD = (*TABLE, ActionField("record_id", "the id of the record", text))
+FIELDS = ActionField("fields", "values by field name", reader_for(json_object))
+NAME = ActionField("name", "the new name", text)
 RECORD_RESULT = "the record in the API's format"
 
 USER_ACTIONS: UserActions = {
@@ -83,7 +91,7 @@ USER_ACTIONS: UserActions = {
     "rename_field": UserAction(
         _rename_field,
         "Renames a field.",
-        (*TABLE, Field("field", "the field, by name or id", text), NAME),
+        (*TABLE, ActionField("field", "the field, by name or id", text), NAME),
         "`field_id`, `name`",
     ),
     "add_field": UserAction(
@@ -92,7 +100,7 @@ USER_ACTIONS: UserActions = {
         (
             *TABLE,
             NAME.with_description("the name of the field"),
-            Field("type", "the type of the field", text),
+            ActionField("type", "the type of the field", text),
             optional("options", "the options of the type"),
         ),
         "the field in the API's format",
@@ -100,7 +108,7 @@ USER_ACTIONS: UserActions = {
     "comment": UserAction(
         _comment,
         "Adds a comment to a record as a colleague.",
-        (*RECORD, Field("text", "the text of the comment", text)),
+        (*RECORD, ActionField("text", "the text of the comment", text)),
         "`comment_id`",
     ),
     "deliveries": DELIVERIES,

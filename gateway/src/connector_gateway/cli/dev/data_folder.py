@@ -152,7 +152,7 @@ def lock_folder(data: Path, seconds: float) -> Iterator[None]:
     _check_owner(data)
     _make_folder(data)
     deadline = time.monotonic() + seconds
-    with _acquired(FileLock(data / "dev", what=f"The folder {data}", checked=False), deadline, data):
+    with _acquired(FileLock(data / "dev", description=f"The folder {data}", checked=False), deadline, data):
         with _acquired(_gateway_lock(data), deadline):
             pass
         yield

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation, SampleCall
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 Described = Mapping[str, Any]
 

@@ -38,11 +38,11 @@ from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audited_actions import Actor, act_as
-from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
@@ -301,8 +301,8 @@ async def _invitation(app: App, workspace_id: Any, connector: str, existing: str
     """Return a connect link for an account of the emulator, for the same connection at each start."""
     if existing is not None:
         with contextlib.suppress(GatewayError):
-            return await app.connection_service.reconnect(existing, allow_other_account=True)
-    return await app.connection_service.create(workspace_id, connector, None, name=f"{connector} in the browser")
+            return await app.connection_setup.reconnect(existing, allow_other_account=True)
+    return await app.connection_setup.create(workspace_id, connector, None, name=f"{connector} in the browser")
 
 
 def _command() -> str:

@@ -19,11 +19,11 @@ from connector_gateway.cli.terminal_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.fields import Field, describe_fields
-from connector_gateway.kit.shapes import Page, Params
+from connector_gateway.kit.field_descriptions import Field, describe_fields
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.management import RESOURCES, load_routes
-from connector_gateway.management.declaration import Command as Declared
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import Command as Declared
+from connector_gateway.management.route_declaration import ManagementRoute
 
 Printer = Callable[[ManagementRoute, Any], None]
 """Prints the result of a route for people."""

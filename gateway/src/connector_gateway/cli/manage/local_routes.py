@@ -7,9 +7,9 @@ from typing import Any
 from connector_gateway.app import App
 from connector_gateway.cli.installation import run_management
 from connector_gateway.core.access.operators import BUILT_IN
-from connector_gateway.kit.shapes import Page, Params
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.kit.models import Page, Params
 from connector_gateway.management.request import ManagementRequest
+from connector_gateway.management.route_declaration import ManagementRoute
 
 
 def perform_route(

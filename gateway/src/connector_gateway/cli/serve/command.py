@@ -22,8 +22,8 @@ from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
 from connector_gateway.cli.serve.worker import SupervisorChannel, WorkerSpec
-from connector_gateway.core.access.audited_actions import Actor, act_as
-from connector_gateway.core.first_steps import FirstSteps, first_steps
+from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.onboarding_progress import OnboardingProgress, read_onboarding_progress
 from connector_gateway.core.secrets.startup_check import MissingSecretKeys
 from connector_gateway.http.console import CONSOLE
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
@@ -203,7 +203,7 @@ async def _print_summary(app: App, listening: socket.socket, workers: int = 1) -
     # The service is already running, so an error here must not end it.
     try:
         connections = str(sum((await app.connections.count_by_status()).values()))
-        steps, link = await first_steps(app.database), await _sign_in(app, operators_url)
+        steps, link = await read_onboarding_progress(app.database), await _sign_in(app, operators_url)
     except StorageUnavailable:
         connections, steps, link = "unknown, the database is unavailable", None, f"{operators_url}{CONSOLE}"
     lines = {
@@ -238,7 +238,7 @@ async def _sign_in(app: App, operators_url: str) -> str:
         return f"{await app.sign_in_link(operators_url)}  (valid once, for ten minutes)"
 
 
-def _remaining_steps(steps: FirstSteps | None, base_url: str) -> Iterator[str]:
+def _remaining_steps(steps: OnboardingProgress | None, base_url: str) -> Iterator[str]:
     """Yield a line for each of the first steps, unless all are done."""
     if steps is None or steps.done:
         return

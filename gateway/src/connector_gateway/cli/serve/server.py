@@ -25,8 +25,8 @@ from connector_gateway.cli.serve.worker import SupervisorChannel
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.core.history.runs import CURRENT_RUN
 from connector_gateway.http import AsgiApp
-from connector_gateway.http.server.protocol import ClientProtocol
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.http.server.http11_protocol import ClientProtocol
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.redaction import redact
 
 
@@ -113,7 +113,7 @@ class GatewayServer(uvicorn.Server):
 
         self._listening: list[socket.socket] = []
         self._application = application
-        self._stopping = application.stopping
+        self._shutdown = application.shutdown
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until stopped."""
@@ -142,7 +142,7 @@ class GatewayServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Reject requests that wait for a rate limit, and shut down."""
-        self._stopping.start()
+        self._shutdown.start()
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -159,7 +159,7 @@ class GatewayServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return True if the server should exit, which the application can also decide."""
-        self.should_exit = self.should_exit or self._stopping.started or self._is_drained()
+        self.should_exit = self.should_exit or self._shutdown.started or self._is_drained()
         return await super().on_tick(counter)
 
     def _handle_sigterm(self) -> None:
@@ -171,7 +171,7 @@ class GatewayServer(uvicorn.Server):
 
     async def _retire(self) -> None:
         """Report not ready, continue to accept calls for the draining period, and then stop accepting."""
-        self._stopping.start_draining()
+        self._shutdown.start_draining()
         self._close_keepalive()
         await asyncio.sleep(self._retire_seconds)
         await self._accept_waiting()
@@ -228,7 +228,7 @@ class GatewayServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting calls, and wait for those in progress."""
-        self._stopping.start()
+        self._shutdown.start()
         await super().shutdown(sockets)
 
     async def _drain_cancelled(self) -> None:

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from connector_gateway.connectors.boards import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")

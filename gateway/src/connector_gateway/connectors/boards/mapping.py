@@ -9,7 +9,7 @@ from typing import Any
 from connector_gateway.connectors.boards import models, wire
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.write_steps import StepInput
 
 StoredData = dict[str, Any]

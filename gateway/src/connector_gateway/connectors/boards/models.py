@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from connector_gateway.connectors.boards import urls
-from connector_gateway.kit.pasted_urls import id_or_url
-from connector_gateway.kit.shapes import NON_EMPTY, IdempotencyKey, Mentions, Params, Result, TextPattern, UtcDatetime
+from connector_gateway.kit.identifier_urls import id_or_url
+from connector_gateway.kit.models import NON_EMPTY, IdempotencyKey, Mentions, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 16_384
 """Maximum characters, not bytes, of a name, a description or a comment."""
@@ -158,7 +158,7 @@ class AttachChecklist(Params):
     """Texts of the items, in order. An empty list creates a checklist without items."""
 
     skip_if_present: bool = True
-    """When true and a checklist of that name exists, nothing is done."""
+    """If true and a checklist of that name exists, nothing is done."""
 
 
 class Checklist(Result):

@@ -30,7 +30,7 @@ Source: developer.atlassian.com/cloud/trello/guides/rest-api/authorization/, rea
 """
 
 OAUTH = OAuthConfig(
-    application="Trello",
+    vendor="Trello",
     authorize=Endpoint("consent", "/authorize"),
     token=Endpoint("consent", "/oauth/token"),
     readable=(

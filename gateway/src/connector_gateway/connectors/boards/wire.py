@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 Timestamp = Annotated[datetime, Meta(tz=True)]
 """A time, which the vendor writes in UTC with milliseconds."""

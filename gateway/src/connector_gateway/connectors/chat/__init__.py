@@ -30,9 +30,9 @@ CHAT = Connector(
         poll=events.polls.poll,
         poll_interval_seconds=60.0,
         signed_with="signing_secret",
-        receive=events.deliveries.receive,
-        addressed=events.deliveries.read_delivery,
-        read=events.deliveries.read,
+        receive=events.inbound_hooks.receive,
+        addressed=events.inbound_hooks.read_delivery,
+        read=events.inbound_hooks.read,
         names_app=True,
     ),
     sample=SampleCall(

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")

@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.chat import urls
-from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
-from connector_gateway.kit.shapes import (
+from connector_gateway.kit.identifier_urls import id_or_url, name_or_url
+from connector_gateway.kit.models import (
     NON_EMPTY,
     Cursor,
     IdempotencyKey,

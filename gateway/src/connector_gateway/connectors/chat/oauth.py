@@ -10,7 +10,7 @@ from connector_gateway.connectors.chat.errors import get_error_code, response_st
 from connector_gateway.connectors.chat.mapping.events import account
 from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
 """Operations that accept a channel's name, which is then looked up."""
@@ -47,7 +47,7 @@ def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
 
 
 OAUTH = OAuthConfig(
-    application="Slack",
+    vendor="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
     token=Endpoint("base", "/api/oauth.v2.access"),
     readable=(

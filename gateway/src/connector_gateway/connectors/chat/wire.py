@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 Ts = Annotated[str, Meta(pattern=r"\A[0-9]{10}\.[0-9]{6}\Z")]
 """A message's identifier, which is its time: seconds and microseconds, as text."""

@@ -137,7 +137,7 @@ class CrmClient:
         self, kind: str, properties: Iterable[str], limit: int, after: str | None
     ) -> wire.Page[wire.Record]:
         """Return a page of records after the id *after*, in order of ids. Source: objects/contacts/guide."""
-        query = {"properties": ",".join(properties)} | _behind(after)
+        query = {"properties": ",".join(properties)} | _cursor_query(after)
 
         async def fetch(size: int) -> UpstreamResponse:
             return await self._read(f"/crm/objects/{VERSION}/{kind}", {"limit": size, **query})
@@ -238,7 +238,7 @@ class CrmClient:
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
             # The page size is fixed, so one record is requested at a time.
-            response = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
+            response = await self._ask(path, {"inputs": [{"id": object_id} | _cursor_query(after)]})
             rows = unwrap(response, wire.Batch[wire.Links]).results
             # Numbers here and texts elsewhere, according to the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
@@ -260,7 +260,7 @@ class CrmClient:
 
         async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
             async def ask(size: int) -> UpstreamResponse:
-                query = {"limit": size, "archived": archived} | _behind(after)
+                query = {"limit": size, "archived": archived} | _cursor_query(after)
                 return await self._read(f"/crm/owners/{VERSION}", query)
 
             page = unwrap(await with_smaller_pages(ask, PAGE_SIZE), wire.Page[wire.Owner])
@@ -289,7 +289,7 @@ class CrmClient:
         return await self._upstream.send(method, path, PORTAL, writes=True, json=body)
 
 
-def _behind(after: str | None) -> dict[str, str]:
+def _cursor_query(after: str | None) -> dict[str, str]:
     return {"after": after} if after else {}
 
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from connector_gateway.connectors.crm import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ERRORS_WITH_REASON, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.error_table import ERRORS_WITH_REASON, ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
 
 W = TypeVar("W")
 

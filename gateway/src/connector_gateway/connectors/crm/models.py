@@ -16,8 +16,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.crm import urls
-from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
-from connector_gateway.kit.shapes import NON_EMPTY, Cursor, Name, Params, Result, TextPattern, UtcDatetime
+from connector_gateway.kit.identifier_urls import id_or_url, name_or_url
+from connector_gateway.kit.models import NON_EMPTY, Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 65_536
 """Maximum characters of a note or of any other text that the vendor stores."""

@@ -30,7 +30,7 @@ def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
 
 
 OAUTH = OAuthConfig(
-    application="HubSpot",
+    vendor="HubSpot",
     authorize=Endpoint("consent", "/oauth/authorize"),
     token=Endpoint("base", f"/oauth/{VERSION}/token"),
     readable=(

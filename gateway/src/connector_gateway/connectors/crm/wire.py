@@ -7,7 +7,7 @@ from typing import Annotated, Generic, TypeVar
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from connector_gateway.kit.pagination import iter_items
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import UnexpectedShape, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, decode_json
 
 BASE_URL = "https://gmail.googleapis.com"
 CONSENT_URL = "https://accounts.google.com"

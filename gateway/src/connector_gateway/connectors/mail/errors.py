@@ -4,7 +4,7 @@ from typing import NoReturn, TypeVar
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")

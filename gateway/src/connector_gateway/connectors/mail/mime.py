@@ -20,7 +20,7 @@ from connector_gateway.connectors.mail.html_text import html_to_text
 from connector_gateway.connectors.mail.wire import Message as WireMessage
 from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
-from connector_gateway.kit.wire import decode_json
+from connector_gateway.kit.wire_model import decode_json
 
 NO_PARENT = Part()
 """The parent of the outermost part."""

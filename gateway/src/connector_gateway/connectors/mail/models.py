@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.mail import urls
-from connector_gateway.kit.pasted_urls import id_or_url
-from connector_gateway.kit.shapes import Base64, Cursor, Params, Result, TextPattern, UtcDatetime
+from connector_gateway.kit.identifier_urls import id_or_url
+from connector_gateway.kit.models import Base64, Cursor, Params, Result, TextPattern, UtcDatetime
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """All characters that some system treats as the end of a line."""

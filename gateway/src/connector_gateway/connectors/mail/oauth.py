@@ -9,7 +9,7 @@ from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 MODIFY = "https://www.googleapis.com/auth/gmail.modify"
 
 OAUTH = OAuthConfig(
-    application="Gmail",
+    vendor="Gmail",
     authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
     token=Endpoint("tokens", "/token"),
     readable=(

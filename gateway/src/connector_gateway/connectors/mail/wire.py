@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Raw
 
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 Milliseconds = Annotated[str, Meta(pattern=r"^(-?\d{1,13}|\d{14})$")]
 """Epoch milliseconds as text. The number of digits is limited to the range of calendar years."""

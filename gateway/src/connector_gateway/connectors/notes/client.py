@@ -19,7 +19,7 @@ from connector_gateway.kit.pagination import iter_items, iter_pages, with_smalle
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import UpstreamClient, create_server_error, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 BASE_URL = "https://api.notion.com"
 VERSION = "2026-03-11"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")

@@ -6,8 +6,8 @@ from pydantic import Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.notes import urls
-from connector_gateway.kit.pasted_urls import id_or_url
-from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Name, Params, Result, TextPattern, UtcDatetime
+from connector_gateway.kit.identifier_urls import id_or_url
+from connector_gateway.kit.models import Cursor, IdempotencyKey, Name, Params, Result, TextPattern, UtcDatetime
 
 UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 

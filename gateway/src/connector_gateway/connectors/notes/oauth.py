@@ -7,7 +7,7 @@ from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 
 OAUTH = OAuthConfig(
-    application="Notion",
+    vendor="Notion",
     authorize=Endpoint("base", "/v1/oauth/authorize"),
     token=Endpoint("base", "/v1/oauth/token"),
     readable=(

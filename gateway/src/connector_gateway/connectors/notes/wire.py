@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from connector_gateway.kit.wire import WireModel
+from connector_gateway.kit.wire_model import WireModel
 
 T = TypeVar("T")
 

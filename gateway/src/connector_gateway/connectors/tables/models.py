@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from connector_gateway.connectors.tables import urls
-from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
-from connector_gateway.kit.shapes import Cursor, Name, Params, Result, TextPattern, UtcDatetime
+from connector_gateway.kit.identifier_urls import id_or_url, name_or_url
+from connector_gateway.kit.models import Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_RECORDS = 10
 """Maximum records per call. The operation rejects more with a code of its own."""

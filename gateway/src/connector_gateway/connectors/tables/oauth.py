@@ -9,7 +9,7 @@ from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 EVERY = ("read_records", "create_records", "update_record", "attach_file", "list_tables")
 
 OAUTH = OAuthConfig(
-    application="Airtable",
+    vendor="Airtable",
     authorize=Endpoint("consent", "/oauth2/v1/authorize"),
     token=Endpoint("consent", "/oauth2/v1/token"),
     readable=(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from connector_gateway.kit.wire import WireModel, convert
+from connector_gateway.kit.wire_model import WireModel, convert
 
 Cells = Mapping[str, Any]
 """The values of a record by field. Their shapes depend on the vendor's many types, so they stay JSON."""

@@ -1,4 +1,4 @@
-"""Last-used times of keys and connections, kept in memory and stored once a minute, since only people read them."""
+"""Last-used times of keys and connections, in memory and stored once a minute, since only people read them."""
 
 from collections.abc import Mapping
 from itertools import islice

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.return_urls import url_problem
-from connector_gateway.core.history.filters import workspace_not_found
+from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.error_details import workspace_not_found
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import WorkspaceId, ulid

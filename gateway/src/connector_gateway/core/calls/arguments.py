@@ -12,15 +12,15 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from msgspec import Struct
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.error_details import truncate, validation_details, with_allowed_names, without_values
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.error_details import truncate, validation_details, with_allowed_names, without_values
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Mentions, Params
 
 P = TypeVar("P", bound=Params)
 
 CONNECTION = "connection_id"
-KEY_IN_HEADER = "Unknown parameter here; send it as the header Idempotency-Key"
+KEY_IN_HEADER = "Unknown parameter; send the header Idempotency-Key instead"
 """The message for an idempotency key in the body of an operation that has no parameter for it."""
 
 MAX_DEPTH = 100
@@ -77,7 +77,7 @@ class Arguments(Struct):
     query: Sequence[tuple[str, str]] = ()
     body: Body | None = None
     neutralises_mentions: bool = False
-    key: KeyText | None = None
+    key: NormalizedKey | None = None
     """The idempotency key of the header. After ``read``, the key of the body if the header has none."""
 
     def to_json(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Arguments(Struct):
     def _normalise_key(self, values: dict[str, Any], details: list[Detail], *, keyed: bool) -> None:
         """Normalise the idempotency key of the body, and compare it with the key of the header."""
         raw = values.get(IDEMPOTENCY_FIELD)
-        in_body = KeyText.parse(raw) if isinstance(raw, str) else None
+        in_body = NormalizedKey.parse(raw) if isinstance(raw, str) else None
         if in_body is not None:
             values[IDEMPOTENCY_FIELD] = in_body.text
         if not keyed:
@@ -230,7 +230,7 @@ def _invalid_parameters(params: type[Params], details: Sequence[Detail]) -> Inva
 def _summary(details: Sequence[Detail]) -> str:
     names = list(dict.fromkeys(str(detail["parameter"]) for detail in details))
     listed = ", ".join(map(truncate, names[:MAX_REPORTED_NAMES]))
-    return f"{'Parameters' if len(names) > 1 else 'Parameter'} {listed} cannot be used as given."
+    return f"Parameters {listed} are invalid." if len(names) > 1 else f"Parameter {listed} is invalid."
 
 
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

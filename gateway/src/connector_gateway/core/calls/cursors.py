@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.errors import InvalidCursor
-from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.models import Position
 
 SIGNATURE_BYTES = 16
 

@@ -12,7 +12,7 @@ from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.context import DownloadLink
 from connector_gateway.kit.errors import InvalidCursor, LinkNotFound
-from connector_gateway.kit.shapes import Position
+from connector_gateway.kit.models import Position
 
 PURPOSE = "download"
 

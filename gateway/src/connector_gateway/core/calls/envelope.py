@@ -7,12 +7,12 @@ from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.calls.error_details import DONE, public_details
 from connector_gateway.core.calls.remedies import resolve_remedy
+from connector_gateway.core.error_details import DONE, public_details
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, get_mistaken_name
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.shapes import Piece
+from connector_gateway.kit.models import Piece
 from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES
 
 if TYPE_CHECKING:

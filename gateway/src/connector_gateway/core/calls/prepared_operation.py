@@ -14,11 +14,10 @@ from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.writes.claims import StoredResult
 from connector_gateway.kit.context import ObjectLock, OperationContext
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.models import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.upstream.client import UpstreamClient
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 from connector_gateway.storage.shared.interface import SharedState
@@ -77,19 +76,6 @@ class PreparedOperation(Struct):
         """Perform a read-only operation and return its envelope."""
         return self.envelope(await self.operation.handler(self.ctx, self.params))
 
-    def replay(self, first: StoredResult, data: bytes) -> Envelope:
-        """Return the envelope of a replayed *first* result with its stored *data*."""
-        status: Status = "partial" if first.status == "partial" else "ok"
-        return Envelope(
-            self.run.run_id,
-            self.connection.connector,
-            status,
-            [data],
-            paged=self.operation.is_paged,
-            replayed=True,
-            warnings=self._warning_texts(),
-        )
-
     def envelope(self, result: AnyResult) -> Envelope:
         """Return the envelope of *result*."""
         run_id, connector = self.run.run_id, self.connection.connector
@@ -100,9 +86,9 @@ class PreparedOperation(Struct):
         if isinstance(result, Listing):
             return Envelope(run_id, connector, "ok", json_pieces(result.items))
         status: Status = "ok" if result.complete else "partial"
-        return Envelope(run_id, connector, status, json_pieces(result), warnings=self._warning_texts())
+        return Envelope(run_id, connector, status, json_pieces(result), warnings=self.warning_texts())
 
-    def _warning_texts(self) -> Sequence[str]:
+    def warning_texts(self) -> Sequence[str]:
         """Return the redacted warnings. Some of them quote the vendor."""
         return [self.run.redaction.text(self._sentence(warning)) for warning in self.warnings]
 

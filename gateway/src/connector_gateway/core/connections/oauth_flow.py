@@ -17,15 +17,15 @@ from sqlalchemy import func, insert, select, update
 
 from connector_gateway.core.access.quotas import Quotas, lock_workspace
 from connector_gateway.core.access.return_urls import is_allowed
-from connector_gateway.core.connections.account_identifier import AccountIdentifier
+from connector_gateway.core.connections.account_comparison import may_be_same_account
+from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.connections.public_view import may_be_same_account
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import GrantRejected, TokenEndpointClient
 from connector_gateway.core.connections.token_refresh import get_expiry, merge_tokens
-from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import token_digest
+from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
 from connector_gateway.kit.oauth import Account, IssuedTokens, OAuthConfig, create_challenge, create_verifier
@@ -138,7 +138,7 @@ class ConsentFlow:
     connections: ConnectionStore
     links: ConnectLinks
     tokens: TokenEndpointClient
-    accounts: AccountIdentifier
+    accounts: AccountLookup
     clock: Clock
     base_url: str
     quotas: Quotas

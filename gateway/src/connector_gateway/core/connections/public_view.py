@@ -35,11 +35,6 @@ def account_columns(account: Account | None) -> dict[str, Any]:
     return columns if account.expires_at is None else {**columns, "expires_at": account.expires_at}
 
 
-def may_be_same_account(known: str | None, account: Account | None) -> bool:
-    """Return True if *account* may be the *known* one. Unknown identifiers match anything."""
-    return account is None or known in {None, account.account_id}
-
-
 def to_public(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the public fields of a connection, without its secrets."""
     since, rejected = row.get("watching_since"), row.get("deliveries_rejected")

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import Row, Select, select
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections.connection import PENDING
+from connector_gateway.core.error_details import truncate
 from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.storage import tables

@@ -9,25 +9,24 @@ from typing import Any
 
 from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.calls.error_details import truncate
-from connector_gateway.core.connections.account import AccountIdentity
+from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.connections.account_comparison import AccountIdentity, may_be_same_account
+from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
-from connector_gateway.core.connections.listeners import ConnectionListener
 from connector_gateway.core.connections.public_view import (
     EMPTY_COLUMNS,
     account_columns,
-    may_be_same_account,
     to_public,
 )
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
 from connector_gateway.core.connections.validation import validate_connection
-from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.error_details import truncate
 from connector_gateway.core.secrets.secret_keys import pseudonym
-from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
+from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.events import PROGRESS, REJECTED, SINCE, WATCHING

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from connector_gateway.core.pacing.scheduler import ConnectionPacer
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.pacing.request_pacer import ConnectionPacer
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAuthConfig, TokenPage

@@ -16,17 +16,17 @@ import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
 from sqlalchemy import Connection as Transaction
 
-from connector_gateway.core.connections.account import AccountIdentity
-from connector_gateway.core.connections.listeners import ConnectionListener
+from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.token_client import (
     QUEUE_SECONDS,
     TOKEN_TIMEOUT_SECONDS,
     GrantRejected,
     TokenEndpointClient,
 )
-from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
+from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
@@ -109,13 +109,13 @@ class TokenRefresher:
         self._refreshes: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MAX_ROWS)
 
     def with_refresh_time(
-        self, connector: str, secrets: Secrets, expires_at: float | None, whose: AccountIdentity
+        self, connector: str, secrets: Secrets, expires_at: float | None, identity: AccountIdentity
     ) -> CurrentSecrets:
         """Return *secrets* with the time at which they should be refreshed."""
         oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
-            return CurrentSecrets(secrets, None, expires_at, whose)
-        return CurrentSecrets(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
+            return CurrentSecrets(secrets, None, expires_at, identity)
+        return CurrentSecrets(secrets, expires_at - oauth.margin_seconds, expires_at, identity)
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """Return when new *secrets* should be refreshed if they are not used, or None if unused ones do not expire."""

@@ -22,14 +22,14 @@ TIMEOUT_SECONDS = 3.0
 """Seconds that a reader waits for the vendor. The stored events can be read without it."""
 
 BACKOFF_SECONDS = 5.0
-"""Seconds without requests after the vendor could not answer."""
+"""Seconds without requests after the vendor did not respond."""
 
 MAX_CONNECTIONS = 10_000
 """The maximum number of connections whose allowance is stored."""
 
 
 class AuthorisationProbe:
-    """Asks vendors whether they still accept a connection, within an allowance of cheap requests."""
+    """Checks with vendors whether they still accept a connection, within an allowance of cheap requests."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -39,7 +39,7 @@ class AuthorisationProbe:
     async def is_accepted(self, connection_id: ConnectionId, probe: Callable[[], Awaitable[object]]) -> bool:
         """Return True if the vendor has just accepted the connection.
 
-        Returns False if no request was sent or the vendor could not answer. Raises ``ConnectionRevoked`` if the vendor
+        Returns False if no request was sent or the vendor did not respond. Raises ``ConnectionRevoked`` if the vendor
         rejects the connection.
         """
         remaining = self._remaining(connection_id)

@@ -10,16 +10,15 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, select, tuple_,
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.events.authorisation_probe import AuthorisationProbe
-from connector_gateway.core.events.gaps import describe_gap, format_time, select_gaps_since
-from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.webhooks.progress import mark_due
+from connector_gateway.core.events.feed_gaps import describe_gap, format_time, select_gaps_since
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
-from connector_gateway.kit.shapes import Page, Position, UtcDatetime
+from connector_gateway.kit.models import Page, Position, UtcDatetime
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -28,6 +27,9 @@ RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * 
 """Seconds for which events are retained, by the workspace's plan."""
 
 REVOKED = "revoked"
+
+MarkDue = Callable[[Writing, str, int, int, float], None]
+"""Makes the webhooks of a connection due, in the transaction that adds a range of events."""
 
 _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
 
@@ -76,10 +78,18 @@ def event_id(connection_id: str, observation: Observation) -> str:
 class Feed:
     """Reads events, records gaps, and deletes expired events."""
 
-    def __init__(self, database: Database, vault: Vault, clock: Clock, steady: Clock | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        clock: Clock,
+        mark_webhooks_due: MarkDue,
+        steady: Clock | None = None,
+    ) -> None:
         self._database = database
         self._vault = vault
         self._clock = clock
+        self._mark_webhooks_due = mark_webhooks_due
         self._authorisations = AuthorisationProbe(steady or clock)
 
     async def page(
@@ -96,7 +106,7 @@ class Feed:
     ) -> Page[R]:
         """Return events of a connection, oldest first, from *since* or after *position*.
 
-        *confirm* asks the vendor whether it still accepts the connection. If it cannot answer, the last status counts.
+        *confirm* checks whether the vendor still accepts the connection. Without a response, the last status counts.
         """
         confirmed = confirm is not None and await self._authorisations.is_accepted(connection_id, confirm)
         now = self._clock.now()
@@ -174,7 +184,7 @@ class Feed:
         ]
         if rows:
             writing.execute(insert(tables.events), rows)
-            mark_due(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
+            self._mark_webhooks_due(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, either all or none."""

@@ -1,6 +1,6 @@
 """Windows in which a vendor can deliver the secret of its hooks, at an unguessable URL.
 
-The sender of the first secret can sign hooks. It is therefore accepted only after the operator has asked for it, at a
+The sender of the first secret can sign hooks. It is therefore accepted only after the operator has requested it, at a
 URL that only the operator has seen, and only for a few minutes. The URL is signed instead of stored. It contains its
 connector and the time at which it was opened, and is valid in every process. The database stores only when the operator
 closed the windows.
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import Clock, utc_datetime

@@ -11,12 +11,12 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read
@@ -63,16 +63,16 @@ class InboundHooks:
         A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
         """
         site = self.upstreams.get(connector)
-        observing = site.connector.event_source if site else None
-        if site is None or observing is None:
+        source = site.connector.event_source if site else None
+        if site is None or source is None:
             raise errors.RouteNotFound("There is no route at this path.")
         result = "failed"
         try:
-            reply = await self._process(site, observing, delivery, address)
+            reply = await self._process(site, source, delivery, address)
             result = "kept"
         except errors.InvalidSignature as error:
             result = error.code
-            await self._record_rejected(site.connector.name, observing, delivery, error.message)
+            await self._record_rejected(site.connector.name, source, delivery, error.message)
             raise
         except errors.GatewayError as error:
             result = error.code
@@ -82,41 +82,39 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, site: UpstreamConfig, observing: EventSource[Any], delivery: HookRequest, address: str
+        self, site: UpstreamConfig, source: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
         """Verify *delivery*, store its content and return the response."""
         connector = site.connector.name
-        receipt = observing.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
-        if receipt.secret is not None:
+        hook_result = source.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
+        if hook_result.secret is not None:
             await self.verification.check_window(connector, address)
-            await self._store_secret(connector, receipt.secret)
-        if receipt.wakes:
-            await self.watches.wake(await self.watches.without_account(connector), receipt.wakes)
-        targets = await self._targets(connector, receipt)
+            await self._store_secret(connector, hook_result.secret)
+        if hook_result.wakes:
+            await self.watches.wake(await self.watches.without_account(connector), hook_result.wakes)
+        targets = await self._targets(connector, hook_result)
         if targets:
-            await self._apply(observing, receipt, targets)
-        return receipt.reply or {}
+            await self._apply(source, hook_result, targets)
+        return hook_result.reply or {}
 
-    async def _record_rejected(
-        self, connector: str, observing: EventSource[Any], delivery: HookRequest, why: str
-    ) -> None:
+    async def _record_rejected(self, connector: str, source: EventSource[Any], delivery: HookRequest, why: str) -> None:
         """Record a rejected hook with the connections that it claims to concern. The first rejection is logged."""
         now = self.clock.now()
         # Limit the rate, because anyone can send such hooks.
-        if observing.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
+        if source.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
             return
         self._rejected_at[connector] = now
         with suppress(errors.InvalidJson):
-            targets = await self._targets(connector, observing.addressed(delivery))
+            targets = await self._targets(connector, source.addressed(delivery))
             if targets:
                 await self.watches.record_rejection([target.connection_id for target in targets], now, why)
             newly_rejected = [target.connection_id for target in targets if not target.was_rejected]
             if newly_rejected:
                 log.warning("deliveries rejected", connector=connector, connection_ids=newly_rejected, why=why)
 
-    async def _targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
-        has_targets = receipt.accounts or receipt.places or receipt.about
-        return await self.watches.targets(connector, receipt) if has_targets else []
+    async def _targets(self, connector: str, hook_result: HookResult) -> Sequence[WatchTarget]:
+        has_targets = hook_result.accounts or hook_result.places or hook_result.about
+        return await self.watches.targets(connector, hook_result) if has_targets else []
 
     async def open(self, connector: str) -> dict[str, Any]:
         """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
@@ -135,8 +133,8 @@ class InboundHooks:
     def _secret_issuer(self, connector: str) -> UpstreamConfig:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
         site = self.upstreams.get(connector)
-        observing = site.connector.event_source if site else None
-        if site is None or observing is None or not observing.vendor_issues_secret:
+        source = site.connector.event_source if site else None
+        if site is None or source is None or not source.vendor_issues_secret:
             raise errors.HookNotFound(f"The vendor issues no secret for {connector}.", {"parameter": "connector"})
         return site
 
@@ -189,25 +187,25 @@ class InboundHooks:
         await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
         log.info("hook secret stored", connector=connector)
 
-    async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
+    async def _apply(self, source: EventSource[Any], hook_result: HookResult, targets: Sequence[WatchTarget]) -> None:
         """Store the content of a hook for every connection it concerns."""
         names = [target.connection_id for target in targets]
         if rejected := [target.connection_id for target in targets if target.was_rejected]:
             await self.watches.clear_rejection(rejected)
-        if receipt.missed_since is not None:
-            await self._mark_behind(receipt.missed_since, names)
-        if receipt.revoked:
+        if hook_result.missed_since is not None:
+            await self._mark_behind(hook_result.missed_since, names)
+        if hook_result.revoked:
             for connection in (await self.connections.get_many(names)).values():
                 await self.connections.record_status(connection, "revoked")
-        await self.watches.wake(names, receipt.wakes)
-        if receipt.event is not None and observing.read is not None:
-            await self._add_event(observing.read, receipt, receipt.event, targets)
+        await self.watches.wake(names, hook_result.wakes)
+        if hook_result.event is not None and source.read is not None:
+            await self._add_event(source.read, hook_result, hook_result.event, targets)
         unproven = [target.connection_id for target in targets if target.is_unproven]
-        if unproven and receipt.app is not None:
-            await self.watches.set_app(unproven, receipt.app)
+        if unproven and hook_result.app is not None:
+            await self.watches.set_app(unproven, hook_result.app)
 
     async def _add_event(
-        self, read: Read, receipt: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]
+        self, read: Read, hook_result: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]
     ) -> None:
         """Add *event* to the feeds of authorised connections. All others poll with their own credentials."""
         observations = {
@@ -218,7 +216,7 @@ class InboundHooks:
         await self.feed.add({name: observed for name, observed in observations.items() if observed})
         others = [target.connection_id for target in targets if observations.get(target.connection_id) is None]
         if others:
-            await self._mark_behind(receipt.happened_at, others)
+            await self._mark_behind(hook_result.happened_at, others)
 
     async def _mark_behind(self, since: float, connection_ids: Sequence[str]) -> None:
         await self.watches.mark_behind(since, tables.watches.c.connection_id.in_(connection_ids))

@@ -15,10 +15,10 @@ from sqlalchemy import delete, select, update
 from connector_gateway.core.connections import Connection, ConnectionStore
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
-from connector_gateway.core.history.filters import OBSERVE
+from connector_gateway.core.history.run_filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.pacing.upstreams import UpstreamConfig
-from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
+from connector_gateway.core.process_heartbeats import ProcessHeartbeats
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
 from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, EventSource, Observation, Snapshot, State
@@ -40,7 +40,7 @@ It is polled immediately when it is changed, or when a call succeeds.
 """
 
 MAX_BACKOFF_SECONDS = 60.0
-"""The maximum delay before a failed poll is retried, unless the vendor asks for more.
+"""The maximum delay before a failed poll is retried, unless the vendor demands more.
 
 This is hardly more frequent than regular polls. A longer delay would continue well after a short outage.
 """
@@ -185,7 +185,7 @@ class PollScheduler:
     feed: Feed
     connections: ConnectionStore
     runs: RunStore
-    processes: ProcessRegistry
+    processes: ProcessHeartbeats
     upstreams: Mapping[str, UpstreamConfig]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
@@ -280,8 +280,8 @@ class PollScheduler:
     async def _run(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Run one poll, and schedule the next one."""
         site = self.upstreams[claimed.connector]
-        observing = site.connector.event_source
-        if connection is None or observing is None:
+        source = site.connector.event_source
+        if connection is None or source is None:
             await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
         started_at, run = self.database.time(), Run("watch")
@@ -294,7 +294,7 @@ class PollScheduler:
         poll.receives_changes = _is_pushed(site, connection)
         try:
             with self.client(run, connection) as poll.upstream:
-                error = await self._attempt(observing, poll, recording)
+                error = await self._attempt(source, poll, recording)
         except LeaseLost:
             return
         self.results[claimed.connector, _result(poll, error)] += 1
@@ -308,11 +308,11 @@ class PollScheduler:
         )
 
     @staticmethod
-    async def _attempt(observing: EventSource[Any], poll: PollSession, recording: RunRecorder) -> Exception | None:
+    async def _attempt(source: EventSource[Any], poll: PollSession, recording: RunRecorder) -> Exception | None:
         """Run the connector's poll. Returns its error, which is recorded in the run, or None."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                await observing.poll(poll)
+                await source.poll(poll)
                 await poll.complete()
         except LeaseLost:
             raise
@@ -355,8 +355,8 @@ class PollScheduler:
 
 def _is_pushed(site: UpstreamConfig, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
-    observing = site.connector.event_source
-    is_proven = connection.app_id is not None or not (observing and observing.names_app)
+    source = site.connector.event_source
+    is_proven = connection.app_id is not None or not (source and source.names_app)
     return site.has_hooks and is_proven
 
 

@@ -245,19 +245,19 @@ class WatchStore:
         await self._database.write(lambda writing: writing.execute(change))
         self.wake_event.set()
 
-    async def targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
+    async def targets(self, connector: str, hook_result: HookResult) -> Sequence[WatchTarget]:
         """Return the connections that a hook concerns, by its authorised accounts, its app or a snapshot."""
-        authorised = _is_authorised(receipt)
+        authorised = _is_authorised(hook_result)
         concerned = [authorised]
-        if receipt.app is not None:
-            concerned.append(and_(_watches.place.in_(receipt.places), _app_id == receipt.app))
-        if receipt.about is not None:
-            scope, name = receipt.about
+        if hook_result.app is not None:
+            concerned.append(and_(_watches.place.in_(hook_result.places), _app_id == hook_result.app))
+        if hook_result.about is not None:
+            scope, name = hook_result.about
             holders = select(tables.snapshots.c.connection_id).where(
                 tables.snapshots.c.scope == scope, tables.snapshots.c.name == name
             )
             concerned.append(_watches.connection_id.in_(holders))
-        unproven = _app_id.is_(None) if receipt.app is not None else false()
+        unproven = _app_id.is_(None) if hook_result.app is not None else false()
         query = (
             select(
                 _watches.connection_id,
@@ -310,16 +310,16 @@ class WatchStore:
         return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 
 
-def _is_authorised(receipt: HookResult) -> ColumnElement[bool]:
+def _is_authorised(hook_result: HookResult) -> ColumnElement[bool]:
     """Return the condition that a hook names the account of a connection and was sent for its app.
 
     An unknown app is proven by an account that can only belong to the hook's app.
     """
-    named = _watches.account.in_(receipt.accounts)
-    if receipt.app is None:
+    named = _watches.account.in_(hook_result.accounts)
+    if hook_result.app is None:
         return named
-    proven = and_(_app_id.is_(None), _watches.account.in_(receipt.app_accounts))
-    return and_(named, or_(_app_id == receipt.app, proven))
+    proven = and_(_app_id.is_(None), _watches.account.in_(hook_result.app_accounts))
+    return and_(named, or_(_app_id == hook_result.app, proven))
 
 
 def take_wakes(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from msgspec import Struct, field
-from sqlalchemy import ColumnElement, TextClause, bindparam, delete, literal_column, select, update
+from sqlalchemy import ColumnElement, TextClause, bindparam, select, update
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.calls.error_details import loggable_details
-from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.error_details import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
-from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id
@@ -24,7 +23,7 @@ from connector_gateway.kit.upstream.client import RequestRecord, UpstreamLog
 from connector_gateway.kit.upstream.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import RateLimitWindow
-from connector_gateway.storage.sql.bulk_insert import Put, execute, fetch
+from connector_gateway.storage.sql.compiled_statements import Put, execute, fetch
 from connector_gateway.storage.sql.database import Database
 
 Condition = ColumnElement[bool] | TextClause
@@ -76,13 +75,10 @@ LOST_STEP = 500
 """Maximum runs that one statement marks as interrupted."""
 
 
-CURRENT_RUN: ContextVar[str] = ContextVar("run under way")
+CURRENT_RUN: ContextVar[str] = ContextVar("current run")
 """The run of the current task, for log lines. Every call and poll has its own task."""
 
 _runs = tables.runs.c
-IS_RATE_LIMITED = literal_column("runs.code") == literal_column("'rate_limited'")
-"""The condition as written in the partial index, which SQLite matches by its text."""
-
 UNSUCCESSFUL = {"error", "interrupted", "partial"}
 """Statuses with an index, since they are searched among many successful runs."""
 
@@ -149,20 +145,17 @@ class RunStore:
         database: Database,
         process_id: ProcessId,
         clock: Clock,
-        stopping: Shutdown | None = None,
+        shutdown: Shutdown | None = None,
         *,
         steady: Clock | None = None,
     ) -> None:
         self.database = database
         self.process_id = process_id
-        self.shutdown = stopping or Shutdown()
+        self.shutdown = shutdown or Shutdown()
         self.unexpected = UnexpectedResponses()
         self.rejected_calls = RejectedCallCounter(database, steady or clock)
         self.open_runs: set[RunId] = set()
         """Open runs of this process that have not ended."""
-
-        self._purged_to = ""
-        """The last run that the purge has deleted, or an empty string to start at the oldest."""
 
         self._clock = clock
 
@@ -291,29 +284,6 @@ class RunStore:
             .values(status="interrupted", process_id=None)
         )
         return writing.execute(interrupt).rowcount
-
-    async def purge(self, before: float) -> int:
-        """Delete a limited number of runs that started *before* a time. Returns how many.
-
-        Only the oldest are examined, because identifiers are in the order in which calls began.
-        """
-        # The start avoids deleted index entries, which PostgreSQL would scan again until a vacuum.
-        deleted = await self._purge(_runs.run_id > self._purged_to, before)
-        self._purged_to = deleted[-1] if deleted else ""
-        return len(deleted)
-
-    async def purge_rate_limited(self, before: float) -> int:
-        """Delete a limited number of rate-limited runs that started *before* a time. Returns how many."""
-        return len(await self._purge(IS_RATE_LIMITED, before))
-
-    async def _purge(self, condition: ColumnElement[bool], before: float) -> Sequence[str]:
-        oldest = select(_runs.run_id, _runs.started_at).where(condition).order_by(_runs.run_id).limit(PURGE_STEP)
-        rows = await self.database.read_slow(lambda reading: reading.execute(oldest).all())
-        run_ids = [row.run_id for row in rows if row.started_at < before]
-        purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
-        if run_ids:
-            await self.database.delete_expired(lambda writing: writing.execute(purge).rowcount)
-        return run_ids
 
 
 class RunRecorder:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, LargeBinary, Row, Select, func, select
 from sqlalchemy import Connection as SqlConnection
 
-from connector_gateway.core.connections.vault import NAME_BYTES, Vault
+from connector_gateway.core.secrets.vault import NAME_BYTES, Vault
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 

@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from connector_gateway.core.access.return_urls import LOOPBACK, url_problem
-from connector_gateway.core.upstream_files.public_addresses import is_public, restricted_connector
+from connector_gateway.core.public_urls.public_ip_addresses import is_public, restricted_connector
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
 TIMEOUT_SECONDS = 15.0
@@ -29,13 +29,13 @@ class DeliveryAttempt:
     result: Result
     status: int | None
     retry_after: float
-    """Seconds that the receiver asked to wait, or 0."""
+    """Seconds to wait, as the receiver requested, or 0."""
 
     duration_ms: float
 
     @property
     def gone(self) -> bool:
-        """Whether the receiver has asked to stop all deliveries."""
+        """Whether the receiver demands that all deliveries stop."""
         return self.status == 410
 
 
@@ -96,7 +96,7 @@ class WebhookSender:
         return DeliveryAttempt(result, status, retry_after, (time.perf_counter() - started_at) * 1000)
 
     def _host_problem(self, host: str) -> str:
-        """Return why *host* is forbidden, as far as that is known without resolving it, or an empty string."""
+        """Return why *host* is forbidden, if that is known without resolving it, or an empty string."""
         numeric = ":" in host or host.replace(".", "").isdigit()
         is_private = host in LOOPBACK or (numeric and not is_public(host))
         return "is not public" if is_private and not self.private else ""

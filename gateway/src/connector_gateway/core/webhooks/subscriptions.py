@@ -8,11 +8,11 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.calls.error_details import truncate
-from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.webhooks.progress import events_after
+from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.error_details import truncate
+from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.webhooks.delivery_positions import events_after
 from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.core.webhooks.signing import new_secret, rotate_secrets
 from connector_gateway.kit.clock import Clock, utc_datetime

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.background_jobs import PURGE_STEP
+from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
 from connector_gateway.core.writes.ownership import RETENTION_SECONDS
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.bulk_insert import Put
+from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.database import Database
 
 PURGE_SECONDS = RETENTION_SECONDS + WINDOW_SECONDS

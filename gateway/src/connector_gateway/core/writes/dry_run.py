@@ -17,7 +17,7 @@ from connector_gateway.core.writes.ownership import ObjectOwnership
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.json_encoding import encode_json
-from connector_gateway.kit.shapes import CastValue, DryRunResult, Result, WithheldRequest
+from connector_gateway.kit.models import CastValue, DryRunResult, Result, WithheldRequest
 from connector_gateway.kit.upstream.client import DryRunStop, Request
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 
@@ -58,7 +58,7 @@ class CacheOverlay:
 
 
 class DryRun:
-    """One write, carried out as far as possible without changing anything."""
+    """One write, carried out without sending anything that changes data."""
 
     def __init__(self, work: PreparedOperation, owners: ObjectOwnership) -> None:
         self._work = work

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.connections.account import AccountIdentity
-from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.writes.claims import Claim, ClaimName
+from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, all_errors
 from connector_gateway.kit.write_steps import StepResult
 
@@ -72,10 +72,10 @@ class WriteJournal:
     """The index of the entry that the current attempt reaches next."""
 
     @classmethod
-    def load(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: AccountIdentity) -> "WriteJournal":
+    def load(cls, vault: Vault, claim: Claim, arguments: Arguments, identity: AccountIdentity) -> "WriteJournal":
         """Return the journal of a claim, or a new one for *arguments* if nothing was ever sent under it."""
         if claim.sealed is None:
-            return cls(arguments, whose)
+            return cls(arguments, identity)
         try:
             content = vault.decrypt(claim.sealed, encryption_context(claim.name))
         except SecretUnreadable as error:
@@ -87,9 +87,9 @@ class WriteJournal:
         for entry in entries:
             # If the process died, the claim was put in doubt after its journal was encrypted.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
-        if not AccountIdentity(*content["whose"]).is_same(whose):
+        if not AccountIdentity(*content["whose"]).is_same(identity):
             raise _other_account()
-        return cls(Arguments.from_json(content["arguments"]), whose, entries)
+        return cls(Arguments.from_json(content["arguments"]), identity, entries)
 
     def encrypt(self, vault: Vault, claim: Claim) -> bytes:
         """Return the journal encrypted for its claim."""

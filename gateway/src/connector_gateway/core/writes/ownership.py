@@ -4,7 +4,7 @@ Objects belong to vendor accounts. An owner row names the object by the vendor's
 connections and workspaces that lead to one account share the row, even if the account is unknown.
 
 A row is inserted with the intent to create an object, and gets the object's identifier once that is known. Rows with
-equal content are twins: their objects cannot be told apart.
+equal content are twins: their objects cannot be distinguished.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
-from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.background_jobs import PURGE_STEP
+from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
 from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.bulk_insert import Put, put_all
+from connector_gateway.storage.sql.compiled_statements import Put, put_all
 from connector_gateway.storage.sql.database import Database
 
 RETENTION_SECONDS = 2 * WINDOW_SECONDS
@@ -118,12 +118,14 @@ class ObjectOwnership:
         *row_ids* are the rows of this write, which must all have the same content.
         """
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
-        same = _in_scope(_owned, mine.c)
+        same_scope = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in(row_ids)
-        taken_query = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
+        taken_query = (
+            select(_owned.upstream_id).join(mine, same_scope).where(_owned.upstream_id.in_(object_ids), others)
+        )
         twins = (
             select(tables.processes.c.process_id.label("alive"), tables.runs.c.workspace_id)
-            .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
+            .join(mine, and_(same_scope, _owned.fingerprint == mine.c.fingerprint))
             .outerjoin(tables.processes, tables.processes.c.process_id == _owned.process_id)
             .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
             .where(_owned.upstream_id.is_(None), others)
@@ -163,16 +165,16 @@ class ObjectOwnership:
         try:
             return await self._database.write(take_over, about=row["owner"])
         except IntegrityError:
-            # Another process was quicker between the look and the insertion.
+            # Another process was quicker between the read and the insertion.
             return False
 
     async def assign(self, rows: Sequence[tuple[str, str]]) -> bool:
         """Assign objects to rows, either all or none. Returns whether all were free."""
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
-        same = _in_scope(_owned, mine.c)
+        same_scope = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in([row_id for row_id, _ in rows])
-        taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others).limit(1)
+        taken = select(_owned.row_id).join(mine, same_scope).where(_owned.upstream_id.in_(object_ids), others).limit(1)
 
         def own(writing: Writing) -> bool:
             if writing.execute(taken).first():
@@ -184,7 +186,7 @@ class ObjectOwnership:
         try:
             return await self._database.write(own)
         except IntegrityError:
-            # Another process was quicker between the look and the update.
+            # Another process was quicker between the read and the update.
             return False
 
     async def purge(self) -> int:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import BaseModel
 
+from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Params
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
 
 class RequestDigests(NamedTuple):

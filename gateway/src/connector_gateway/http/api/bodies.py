@@ -1,7 +1,7 @@
 """Request bodies, which are read completely, up to a limit, before a request is processed."""
 
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.error_details import truncate
 from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.server.connection_limits import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
@@ -31,7 +31,7 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
     if encoding.strip().lower() != IDENTITY:
         return Body(
             error=UnsupportedMediaType(
-                f"The body is encoded as {truncate(encoding)}; bodies are taken as they are.",
+                f"The Content-Encoding {truncate(encoding)} is not supported.",
                 {"header": "content-encoding"},
                 remedy="Send the body without Content-Encoding.",
             )
@@ -59,7 +59,7 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
         while size <= max_bytes:
             message = await context.receive()
             if message["type"] == "http.disconnect":
-                raise RequestIncomplete("The connection ended before the body did.")
+                raise RequestIncomplete("The connection was closed before the body was complete.")
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
             if not message.get("more_body", False):
@@ -74,7 +74,11 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
 
 
 def _content_type_message(content_type: str) -> str:
-    return f"The body is declared as {truncate(content_type)}." if content_type else "The body has no Content-Type."
+    return (
+        f"The Content-Type is {truncate(content_type)}, not application/json."
+        if content_type
+        else "The body has no Content-Type."
+    )
 
 
 def _too_large(max_bytes: int) -> PayloadTooLarge:

@@ -42,7 +42,7 @@ class DownloadEndpoint:
         context = RequestContext(scope, receive, keyed=False)
         started = False
         try:
-            async with self._edge.gateway.download(context.run, last_segment(scope)) as download:
+            async with self._edge.executor.download(context.run, last_segment(scope)) as download:
                 # Until the first piece has arrived, an error response is still possible.
                 first = b"" if scope["method"] == "HEAD" else await anext(download.pieces, b"")
                 started = True

@@ -4,8 +4,8 @@ from pydantic_core import to_json
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.access.audit_trail import Audit
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.events.hook_verification import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.bodies import read_raw
@@ -37,7 +37,7 @@ class HookEndpoint:
         body = await read_raw(context, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in context.headers.items()}
         delivery = HookRequest(headers, body, received_at)
-        # A delivery can change the stored secret, which is audited as an act of the application.
+        # A delivery can change the stored secret, which is audited as an action of the vendor.
         with act_as(self._audit, Actor("application", context.address, "hook")):
             return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 

@@ -15,8 +15,8 @@ from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNTRACKED_CONNECTION, ClientConnection
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
+from connector_gateway.kit.models import Piece
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.shapes import Piece
 
 JSON = b"application/json"
 DRY_RUN = "application/vnd.connector-gateway.dry-run+json"
@@ -76,7 +76,7 @@ class RequestContext:
         """Reject a repeated header, which a proxy could interpret differently."""
         if [header for header, _ in self.scope["headers"]].count(name) > 1:
             text = name.decode()
-            raise MalformedRequest(f"The header {text} stands more than once.", {"header": text})
+            raise MalformedRequest(f"The header {text} occurs more than once.", {"header": text})
 
     def prefers(self, preference: bytes) -> bool:
         """Return True if a ``Prefer`` header contains *preference* (RFC 7240), in any case and with any value."""
@@ -179,7 +179,7 @@ def log_private(run: Run, error: GatewayError) -> None:
     """Log the private details of *error*, which responses omit."""
     if error.private or isinstance(error, ServiceFailure):
         private = run.redaction.text(error.private)
-        log.warning("refused", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
+        log.warning("request failed", run_id=run.run_id, code=error.code, private=private, **_cause(run, error))
 
 
 def _cause(run: Run, error: GatewayError) -> dict[str, str]:

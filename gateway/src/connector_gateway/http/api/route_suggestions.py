@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.error_details import truncate
 from connector_gateway.http.api.routes import ROOT
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.kit.errors.suggestions import MIN_SIMILARITY, SUGGESTION_KEY
@@ -28,9 +28,9 @@ class RouteSuggestions:
     def not_found_error(self, path: str) -> RouteNotFound:
         """Return the error for the unknown *path*."""
         if len(path) > MAX_COMPARED:
-            return RouteNotFound("There is nothing at this address.")
+            return RouteNotFound("This route does not exist.")
         if "://" in path.removeprefix(ROOT):
-            return RouteNotFound("There is nothing at this address: an address within another must be percent-encoded.")
+            return RouteNotFound("This route does not exist. A URL within a path must be percent-encoded.")
         if not f"{path}/".startswith(ROOT):
             return self._outside_connectors(path)
         connector, _, rest = path[len(ROOT) :].partition("/")
@@ -42,7 +42,7 @@ class RouteSuggestions:
     def _connector_not_found(self, connector: str) -> RouteNotFound:
         if not connector:
             return RouteNotFound(
-                "The address ends before the connector.",
+                "The path ends before the connector.",
                 {"parameter": "connector", "allowed": list(self._by_connector)},
             )
         return RouteNotFound(
@@ -52,7 +52,7 @@ class RouteSuggestions:
 
     def _outside_connectors(self, path: str) -> RouteNotFound:
         routes = [*self._others, *(route for routes in self._by_connector.values() for route in routes)]
-        return RouteNotFound("There is nothing at this address.", *_details(path, routes, include_all=False))
+        return RouteNotFound("This route does not exist.", *_details(path, routes, include_all=False))
 
 
 def list_routes(connector: AnyConnector) -> Sequence[Route]:
@@ -61,12 +61,12 @@ def list_routes(connector: AnyConnector) -> Sequence[Route]:
 
 
 def _operation_not_found(connector: str, path: str, routes: Sequence[Route]) -> RouteNotFound:
-    return RouteNotFound(f"The connector {connector} has nothing at this address.", *_details(path, routes))
+    return RouteNotFound(f"The connector {connector} does not have this route.", *_details(path, routes))
 
 
 def _operation_missing(connector: str, routes: Sequence[Route]) -> RouteNotFound:
     allowed = [f"{method} {template}" for method, template in routes]
-    return RouteNotFound(f"The address ends after the connector {connector}.", {"allowed": allowed})
+    return RouteNotFound(f"The path ends after the connector {connector}.", {"allowed": allowed})
 
 
 def _details(path: str, routes: Sequence[Route], *, include_all: bool = True) -> Iterable[Mapping[str, Any]]:

@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.access.keys import ApiKeys, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.token_throttle import TokenThrottle
+from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
-from connector_gateway.core.calls.gateway import Gateway
-from connector_gateway.core.calls.shutdown import Shutdown
-from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response
 from connector_gateway.http.server.connection_limits import client_network
@@ -37,11 +37,11 @@ log = structlog.get_logger()
 class ApiContext:
     """The components that every endpoint uses: gateway, keys, limits, metrics and the throttle of wrong tokens."""
 
-    gateway: Gateway
+    executor: CallExecutor
     keys: ApiKeys
     limits: KeyRateLimiter
     metrics: Metrics
-    stopping: Shutdown
+    shutdown: Shutdown
     throttle: TokenThrottle = field(kw_only=True)
     max_body_bytes: int = field(kw_only=True)
 
@@ -86,15 +86,17 @@ class OperationEndpoint:
             arguments = Arguments(path=scope["path_params"], query=parse_query(scope))
             body = None if operation.method == "GET" else partial(self._body, context, arguments)
             response = success_response(
-                await edge.gateway.call(context.run, caller, self._connector.name, operation, arguments, read_body=body)
+                await edge.executor.call(
+                    context.run, caller, self._connector.name, operation, arguments, read_body=body
+                )
             )
         except GatewayError as error:
             response = error_response(context.run, self._connector, error)
         except asyncio.CancelledError:
             # If the client disconnected, there is no response to send.
-            if not edge.stopping.started:
+            if not edge.shutdown.started:
                 raise
-            response = error_response(context.run, self._connector, edge.stopping.interrupted_error())
+            response = error_response(context.run, self._connector, edge.shutdown.interrupted_error())
         except Exception as error:  # noqa: BLE001  # every response has an error envelope
             response = error_response(context.run, self._connector, internal_error(error))
         self._metrics.observe(response.status, context.run)
@@ -106,7 +108,7 @@ class OperationEndpoint:
         The key is read here so that the run records the error if its header is repeated.
         """
         value = context.raw_header(b"idempotency-key")
-        arguments.key = None if value is None else KeyText.parse_header(value)
+        arguments.key = None if value is None else NormalizedKey.parse_header(value)
         return await read_body(context, self._edge.max_body_bytes)
 
 
@@ -129,7 +131,7 @@ class MethodDispatcher:
         context = RequestContext(scope, receive)
         await self._edge.peek(context)
         methods = sorted(self._endpoints)
-        error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
+        error = MethodNotAllowed(f"This route supports {', '.join(methods)}.", {"allowed": methods})
         response = error_response(context.run, self._connector, error)
         await context.send(HttpResponse(response.status, response.body, [allow(methods)]), send)
 
@@ -265,6 +267,6 @@ async def result_or_error(work: Awaitable[T]) -> T | GatewayError:
 
 def internal_error(exception: Exception) -> InternalError:
     """Return the public error for an unexpected *exception*."""
-    error = InternalError("Something went wrong here.", private=repr(exception))
+    error = InternalError("Internal error.", private=repr(exception))
     error.__cause__ = exception
     return error

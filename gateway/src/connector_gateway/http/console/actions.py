@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connector_gateway.http.console.forms import leaf_fields
-from connector_gateway.kit.fields import Field
+from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.management.declaration import Command, ManagementRoute
+from connector_gateway.management.route_declaration import Command, ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
 COMMANDS: Mapping[str, Sequence[Command]] = {

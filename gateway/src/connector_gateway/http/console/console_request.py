@@ -13,19 +13,19 @@ from connector_gateway.core.access.sessions import Session, Sessions
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.first_steps import FirstSteps
-from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.core.onboarding_progress import OnboardingProgress
+from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.console.forms import Form
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
-from connector_gateway.kit.fields import to_label
+from connector_gateway.kit.field_descriptions import to_label
+from connector_gateway.kit.models import Position
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.shapes import Position
-from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management, ManagementRequest
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
 
@@ -91,7 +91,7 @@ class Console:
     pages: Pages
     connectors: Mapping[str, AnyConnector]
     clock: Clock
-    first_steps: Callable[[], Awaitable[FirstSteps]]
+    onboarding_progress: Callable[[], Awaitable[OnboardingProgress]]
 
     def vendor_name(self, connector: str) -> str:
         """Return the display name of the vendor of a connector."""
@@ -176,9 +176,9 @@ class ConsoleRequest:
             **values,
         )
 
-    async def steps(self) -> FirstSteps | None:
+    async def steps(self) -> OnboardingProgress | None:
         """Return the steps to the first call, or None if they are done or the operator cannot perform them."""
-        steps = await self.console.first_steps() if self.operator.may_change else None
+        steps = await self.console.onboarding_progress() if self.operator.may_change else None
         return None if steps is None or steps.done else steps
 
     def position(self, *bound_to: Any) -> Position | None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.access.audited_actions import Actor
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.http.api.bodies import read_raw
 from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error
@@ -119,5 +119,5 @@ def _has_valid_form_token(request: ConsoleRequest) -> bool:
 def _problem(request: ConsoleRequest, error: GatewayError) -> Response:
     """Return a page that explains *error*, and log its private details."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=request.context.run.run_id, code=error.code, private=error.private)
+        log.warning("request failed", run_id=request.context.run.run_id, code=error.code, private=error.private)
     return request.show("error.html", problem=error)

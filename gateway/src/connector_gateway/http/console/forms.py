@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.fields import Field, describe_fields
+from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector
 
 MAX_CHOICES = 200

@@ -14,10 +14,10 @@ from connector_gateway.http.console.pages import connections, webhooks, workspac
 from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
-from connector_gateway.kit.fields import Field, describe_fields, to_label
-from connector_gateway.kit.shapes import Page, Position
+from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
+from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.connections import test_connection
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.management.runs import RESOURCE as RUNS
 

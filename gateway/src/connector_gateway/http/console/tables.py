@@ -6,8 +6,8 @@ from typing import Any
 
 from connector_gateway.http.console.console_request import ConsoleRequest, identifier_field
 from connector_gateway.http.pages.text import console_path
-from connector_gateway.kit.fields import Field, describe_fields
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.kit.field_descriptions import Field, describe_fields
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
 LISTS: Mapping[str, ManagementRoute] = {route.resource.name: route for route in MANAGEMENT if route.pages}

@@ -6,19 +6,19 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.access.audited_actions import Actor
 from connector_gateway.core.access.keys import Caller, parse_bearer
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.prepared_operation import UNBOUND
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
-from connector_gateway.kit.shapes import Listing, Page, Params, Position
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.kit.models import Listing, Page, Params, Position
 from connector_gateway.management.request import Management, ManagementRequest
+from connector_gateway.management.route_declaration import ManagementRoute
 
 FOR_ALL = "This is neither the operator token nor a current API key."
 FOR_KEYS = "This is not a current API key; the operator token is accepted at GATEWAY_ADMIN_PORT only."

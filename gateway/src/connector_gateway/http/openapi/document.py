@@ -5,13 +5,12 @@ from typing import Any
 
 from connector_gateway import __version__
 from connector_gateway.core.calls.arguments import CONNECTION
-from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
-from connector_gateway.http.openapi.deliveries import delivery_path_item, find_events_operation, message_schema
 from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
-from connector_gateway.http.openapi.headers import header_components, success_headers
+from connector_gateway.http.openapi.header_schemas import header_components, success_headers
 from connector_gateway.http.openapi.schemas import (
     Schema,
     SchemaRegistry,
@@ -20,10 +19,11 @@ from connector_gateway.http.openapi.schemas import (
     object_schema,
     reference,
 )
+from connector_gateway.http.openapi.webhook_deliveries import delivery_path_item, find_events_operation, message_schema
 from connector_gateway.http.pages.guides import INDEX, guide_path, guides
+from connector_gateway.kit.models import DryRunResult, Listing, Page, Params
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
-from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
 Described = AnyOperation | ManagementRoute
@@ -45,7 +45,7 @@ PREFER_HEADER: Schema = {
     "in": "header",
     "required": False,
     "description": "With `dry-run` nothing is written: the response shows what would be. "
-    "With `mentions=neutralise` nobody whom the text mentions is notified.",
+    "With `mentions=neutralise` the people whom the text mentions are not notified.",
     "schema": {"type": "string"},
     "example": "dry-run",
 }
@@ -54,14 +54,14 @@ IDEMPOTENCY_HEADER: Schema = {
     "in": "header",
     "required": False,
     "description": 'Any text of your own, in UTF-8 or as a Display String of RFC 9651 (`%"cl%c3%a9"` for `clé`). '
-    "Repeating it within 24 hours returns the first result; using it for another object is refused.",
+    "Repeating it within 24 hours returns the first result; using it for another object is an error.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS},
 }
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
     "type": "string",
     "enum": ["ok", "partial"],
-    "description": "`partial` where some items of a batch failed.",
+    "description": "`partial` if some items of a batch failed.",
 }
 ABOUT = """\
 Operations in {applications}, through connections that their users authorised.
@@ -101,7 +101,7 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
         "info": {
             "title": "Connector gateway",
             "version": __version__,
-            "summary": "Uniform operations over workspace applications, through connections that users authorised.",
+            "summary": "Uniform operations over the APIs of vendors, through connections that users authorised.",
             "description": _about(connectors, base_url),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -214,7 +214,9 @@ class _Document:
             "headers": success_headers(operation=False, writes=False),
             "content": _json(reference(f"{name}Answer"), example.answer if example else None),
         }
-        failed = self._failures.route_responses(name, route.refusals, route.errors, kind="Management", connector=None)
+        failed = self._failures.route_responses(
+            name, route.possible_errors, route.errors, kind="Management", connector=None
+        )
         return spec | {"responses": {"200": succeeded, **failed}}
 
     def _parameters(self, route: Described, names: Iterable[str], first: Schema, example: Example | None) -> Schema:

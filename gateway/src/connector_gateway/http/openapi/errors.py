@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from connector_gateway.core.calls.envelope import DOCS
-from connector_gateway.core.calls.error_details import public_details
 from connector_gateway.core.calls.remedies import general_remedy, resolve_remedy
-from connector_gateway.http.openapi.headers import error_headers
+from connector_gateway.core.error_details import public_details
+from connector_gateway.http.openapi.header_schemas import error_headers
 from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
 from connector_gateway.kit.errors import (
     AdminRoleRequired,
@@ -53,7 +53,7 @@ DETAIL: Schema = {
         "header": {"type": "string", "description": "The header of the request."},
         "place": {
             "type": "string",
-            "description": "`request` for all of it, or a path into the application's response.",
+            "description": "`request` for all of it, or a JSON path in the vendor's response.",
         },
         "field": {"type": ["string", "null"], "description": "The field of the record."},
         "index": {"type": "integer", "description": "The position of the item, from 0."},
@@ -119,7 +119,7 @@ class ErrorSchemas:
             self.schemas.setdefault(error.__name__, _error(error))
         fields: Schema = {
             "run_id": {"type": "string", "description": "Identifies the call, and finds it in the history."},
-            "connector": {"type": ["string", "null"], "description": "Null where the route has none."},
+            "connector": {"type": ["string", "null"], "description": "Null if the route has none."},
             "error": _one_of(errors),
             "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait before a retry."},
         }

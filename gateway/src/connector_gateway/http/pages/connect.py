@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, request_response
 
-from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.access.audit_trail import Audit
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.connections import oauth_flow
 from connector_gateway.core.connections.connect_links import PATH
 from connector_gateway.core.secrets.secret_keys import token_digest
@@ -24,22 +24,22 @@ Page = Callable[[Request], Awaitable[Response]]
 
 TITLES: Mapping[oauth_flow.Problem, str] = {
     "unknown": "This link is not valid",
-    "expired": "That took too long",
-    "used": "This link was used already",
+    "expired": "The request has expired",
+    "used": "This link was already used",
     "removed": "This connection was removed",
     "not_set_up": "Not set up yet",
     "other_browser": "Another browser",
-    "refused": "You did not allow the access",
-    "broken": "The application reported a problem",
-    "no_code": "The application reported a problem",
-    "wrong_sender": "The answer came from somebody else",
-    "code_refused": "The consent does not hold any more",
-    "unavailable": "The application did not answer",
-    "too_many": "Too many attempts are under way",
-    "partial": "Not everything was allowed",
+    "refused": "Access was denied",
+    "broken": "{vendor} reported a problem",
+    "no_code": "{vendor} reported a problem",
+    "wrong_sender": "The response came from another sender",
+    "code_refused": "The authorisation has expired",
+    "unavailable": "{vendor} did not respond",
+    "too_many": "Too many attempts are in progress",
+    "partial": "Some permissions were not granted",
     "other_account": "This is another account",
 }
-"""The page title of each problem. The template contains the explanations."""
+"""The page title of each problem, with the name of the vendor. The template contains the explanations."""
 
 STATUSES: Mapping[oauth_flow.Problem, int] = {
     "unknown": 404,
@@ -186,19 +186,20 @@ class ConnectPages:
             except oauth_flow.ConnectFailed as end:
                 return self._problem(end)
             except GatewayError as error:
-                log.warning("refused", code=error.code, private=error.private)
+                log.warning("request failed", code=error.code, private=error.private)
                 return self._problem(oauth_flow.ConnectFailed("unavailable"))
 
         return with_problem_page
 
     def _problem(self, end: oauth_flow.ConnectFailed) -> Response:
         invitation = end.invitation
+        vendor = invitation.oauth.vendor if invitation else "The vendor"
         return self._pages.show(
             "connect/problem.html",
             status=STATUSES.get(end.problem, 400),
             end=end,
-            title=TITLES[end.problem],
-            application=invitation.oauth.application if invitation else "the application",
+            title=TITLES[end.problem].format(vendor=vendor),
+            vendor=vendor,
             back=_return_url(invitation, status=end.problem) if invitation else None,
         )
 

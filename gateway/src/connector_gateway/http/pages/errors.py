@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse
 
 from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.http.pages import Pages
-from connector_gateway.kit.errors import CallerError, GatewayError, UpstreamFailure, all_errors
+from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
 CODES = {error.code: error for error in all_errors()}
@@ -28,15 +28,6 @@ def errors_page(pages: Pages, connectors: Iterable[AnyConnector]) -> HTMLRespons
     return _page(pages, errors=list(CODES.values()), title="Errors", operations=(), connectors=list(connectors))
 
 
-def at_fault(error: type[GatewayError]) -> str:
-    """Return a sentence that says which side can resolve *error*."""
-    if issubclass(error, CallerError):
-        return "The caller can put it right."
-    if issubclass(error, UpstreamFailure):
-        return "The third-party application refused, failed or fell silent."
-    return "This service is at fault, or not able just now."
-
-
 def _operations_raising(error: type[GatewayError], connectors: Iterable[AnyConnector]) -> Operations:
     return [
         (f"{operation.method} /v1/connectors/{connector.name}{operation.path}", operation.title)
@@ -55,6 +46,4 @@ def _page(
     connectors: Sequence[AnyConnector],
 ) -> HTMLResponse:
     remedies = {error.code: general_remedy(error, connectors) for error in errors}
-    return pages.show(
-        "errors.html", errors=errors, remedies=remedies, title=title, operations=operations, at_fault=at_fault
-    )
+    return pages.show("errors.html", errors=errors, remedies=remedies, title=title, operations=operations)

@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parents[2]
 FOLDERS = (PACKAGE / "docs", PACKAGE.parents[2] / "docs")
 """The documentation folders of an installed package and of a source checkout."""
 
-SERVED = ("guide/**/*.md", "contract/*.md", "applications/*.md", "doubt.md", "glossary.md", "tutorial.md")
+SERVED = ("guide/**/*.md", "contract/*.md", "applications/*.md", "explanation/*.md", "tutorial.md")
 ROOT = "/docs"
 INDEX = f"{ROOT}/guide"
 GENERATED = {"reference/errors.md": f"{ROOT}/errors", "reference": ROOT}

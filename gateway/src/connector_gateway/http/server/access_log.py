@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.http.application import AsgiApp
+from connector_gateway.http.asgi_application import AsgiApp
 
 MAX_PATH = 200
 REDACTED = "…"
@@ -24,7 +24,7 @@ class AccessLogMiddleware:
     """ASGI middleware that logs every response."""
 
     def __init__(self, application: AsgiApp) -> None:
-        self.stopping = application.stopping
+        self.shutdown = application.shutdown
         self.clients = application.clients
         self.fixed_segments = application.fixed_segments
         self._application = application

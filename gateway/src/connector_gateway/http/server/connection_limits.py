@@ -152,7 +152,7 @@ class ClientConnections:
             self._unlogged += 1
             return
         self._logged += 1
-        log.warning("refused by protocol", run_id=run_id, code=reason, client=peer.address)
+        log.warning("rejected by protocol", run_id=run_id, code=reason, client=peer.address)
 
     async def wait_for_send_slice(self) -> None:
         """Wait until a part of a large response may be sent.
@@ -169,7 +169,7 @@ class ClientConnections:
         for peer in list(self._peers):
             peer.check_timeouts(now)
         if self._unlogged:
-            log.warning("refused by protocol", and_more=self._unlogged)
+            log.warning("rejected by protocol", and_more=self._unlogged)
         self._logged = self._unlogged = 0
 
     def _abort_excess(self, newest: TrackedConnection, peers: Iterable[TrackedConnection], max_bytes: int) -> None:

@@ -20,10 +20,10 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway import __version__
 from connector_gateway.core.access.keys import parse_bearer
-from connector_gateway.core.history.backlog import BacklogMonitor, BacklogSnapshot
+from connector_gateway.core.backlog_metrics import BacklogMonitor, BacklogSnapshot
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
-from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.http.api.responses import RequestContext, error_response
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
@@ -38,10 +38,10 @@ Results = Mapping[tuple[str, str], int]
 BUDGET_LABELS = ("connector", "budget")
 
 RESULTS = {
-    "gateway_hook_deliveries": "Deliveries of applications: kept, or the code of the refusal.",
-    "gateway_polls": "Polls for changes: ok, events_missed, or the code of the failure.",
-    "gateway_webhook_attempts": "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
-    "gateway_token_refreshes": "Renewals of tokens: renewed, refused, or failed.",
+    "gateway_hook_deliveries": "Hooks that vendors sent: kept, or the error code.",
+    "gateway_polls": "Polls for changes: ok, events_missed, or the error code.",
+    "gateway_webhook_attempts": "Webhook delivery attempts: accepted, refused, timed_out, unreachable, or not_allowed.",
+    "gateway_token_refreshes": "Token refreshes: renewed, refused, or failed.",
 }
 """Help texts of the metrics that are counted by result."""
 
@@ -81,14 +81,14 @@ class ProcessMetrics:
         yield from self._stored()
         yield from self._results()
         yield from self._backlog_metrics()
-        yield family(Gauge, "gateway_info", "The version that runs.", ["version"], [([__version__], 1)])
+        yield family(Gauge, "gateway_info", "The running version.", ["version"], [([__version__], 1)])
 
     def _sent(self) -> Iterator[Metric]:
         requests = self._sources.usage.requests
         yield family(
             Counter,
             "gateway_upstream_requests",
-            "Requests to applications, by the status of the answer; none where no answer came.",
+            "Vendor requests by the status of the response; none if there was no response.",
             ["connector", "status"],
             [
                 ([connector, str(status or "none")], number)
@@ -97,52 +97,50 @@ class ProcessMetrics:
             ],
         )
         took = [([connector], *sent.durations.samples) for connector, sent in requests.items()]
-        yield family(
-            Histogram, "gateway_upstream_seconds", "Time from request to answer upstream.", ["connector"], took
-        )
+        yield family(Histogram, "gateway_upstream_seconds", "Response time of vendors in seconds.", ["connector"], took)
 
     def _queued(self) -> Iterator[Metric]:
         queues = self._sources.usage.queues.items()
         yield family(
             Counter,
             "gateway_upstream_throttled",
-            "Requests that an application refused because of a budget, as with status 429.",
+            "Vendor requests that were throttled, for example with status 429.",
             BUDGET_LABELS,
             [(names, queue.throttled) for names, queue in queues],
         )
         yield family(
             Gauge,
             "gateway_upstream_waiting",
-            "Requests that wait for their turn now.",
+            "Vendor requests in the queue for a budget.",
             BUDGET_LABELS,
             [(names, queue.waiting) for names, queue in queues],
         )
         yield family(
             Histogram,
             "gateway_upstream_wait_seconds",
-            "Time that requests waited for their turn, where they did.",
+            "Queueing time of the vendor requests that had to wait, in seconds.",
             BUDGET_LABELS,
             [(names, *queue.wait_durations.samples) for names, queue in queues],
         )
 
     def _in_use(self) -> Iterator[Metric]:
         sources = self._sources
-        yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_in_progress())
-        yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
+        yield Gauge("gateway_calls_under_way", "Calls in progress.", sources.calls_in_progress())
+        yield Gauge("gateway_client_connections", "Open client connections.", sources.clients.connected)
         pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.max_in_flight)]
-        documentation = "Requests in the pool upstream, and the most it takes."
+        documentation = "Vendor requests in progress, and the maximum."
         yield family(Gauge, "gateway_pool_requests", documentation, ["kind"], pool)
 
     def _stored(self) -> Iterator[Metric]:
         database = self._sources.database
         took = database.commits.durations.samples
-        yield family(Histogram, "gateway_storage_commit_seconds", "Time of a commit.", [], [((), *took)])
-        documentation = "What was written by these commits; several share one."
+        yield family(Histogram, "gateway_storage_commit_seconds", "Duration of a commit in seconds.", [], [((), *took)])
+        documentation = "Writes by these commits. Several writes share a commit."
         yield Counter("gateway_storage_writes", documentation, database.commits.writers_served)
         yield family(
             Gauge,
             "gateway_storage_waiting",
-            "Who waits to read, to look into the history or to write, and records owed since storage was away.",
+            "Waiting reads, history reads and writes, and records to be written since an outage of storage.",
             ["queue"],
             [([queue], number) for queue, number in database.queues.items()],
         )
@@ -154,27 +152,29 @@ class ProcessMetrics:
     def _backlog_metrics(self) -> Iterator[Metric]:
         """Yield the metrics from the database, or only that it is down if the backlog could not be read."""
         backlog = self._backlog
-        yield Gauge("gateway_storage_up", "Whether the database told what waits.", backlog is not None)
+        yield Gauge("gateway_storage_up", "Whether the database responded.", backlog is not None)
         if backlog is None:
             return
-        yield Gauge("gateway_claims_in_doubt", "Writes in doubt.", backlog.claims_in_doubt)
+        yield Gauge("gateway_claims_in_doubt", "Writes whose outcome is unknown.", backlog.claims_in_doubt)
         yield Gauge(
             "gateway_claims_in_doubt_seconds",
-            "For how long a repeat could have settled the oldest write in doubt.",
+            "Seconds for which a retry could have settled the oldest in-doubt write.",
             backlog.unsettled_seconds,
         )
         lags = [([connector], lag) for connector, lag in backlog.watch_lag_seconds.items()]
-        yield family(Gauge, "gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
+        yield family(
+            Gauge, "gateway_watch_lag_seconds", "Seconds by which the latest poll is overdue.", ["connector"], lags
+        )
         webhooks = [([status], number) for status, number in backlog.webhooks.items()]
         yield family(Gauge, "gateway_webhooks", "Webhooks by status.", ["status"], webhooks)
         yield Gauge(
             "gateway_webhook_lag_seconds",
-            "How long the delivery to a webhook has been due that is latest.",
+            "Seconds by which the most overdue webhook delivery is late.",
             backlog.webhook_lag_seconds,
         )
         yield Gauge(
             "gateway_webhook_failing_seconds",
-            "For how long an event has been sent to an active webhook in vain, at the most.",
+            "Seconds since the longest failing delivery to an active webhook first failed.",
             backlog.webhook_failing_seconds,
         )
         connections = backlog.connections.items()
@@ -244,20 +244,24 @@ class MetricsEndpoint:
             parse_bearer(context.header(b"authorization")).encode(), self._token
         ):
             await self._delay(context)
-            raise InvalidApiKey("This is not the token of the metrics.")
+            raise InvalidApiKey("This is not the metrics token.")
 
 
 class Metrics(Collector):
     """Calls, their durations, their queueing times, and unexpected vendor responses."""
 
     def __init__(
-        self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: ProcessMetrics
+        self,
+        unexpected: UnexpectedResponses,
+        rejections: Mapping[str, int],
+        shared: SharedState,
+        process_metrics: ProcessMetrics,
     ) -> None:
         self._unexpected = unexpected
         self._shared = shared
-        self._refused = refused
+        self._rejections = rejections
         self._operations: dict[tuple[str, str], OperationMetrics] = {}
-        self._figures = figures
+        self._process_metrics = process_metrics
         self._registry = CollectorRegistry()
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -268,7 +272,7 @@ class Metrics(Collector):
 
     async def exposition(self) -> bytes:
         """Return all metrics in the Prometheus text format, after reading the backlog from the database."""
-        await self._figures.refresh()
+        await self._process_metrics.refresh()
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -277,44 +281,44 @@ class Metrics(Collector):
         yield family(
             Counter,
             "gateway_calls",
-            "Calls answered.",
+            "Completed calls.",
             [*OPERATION_LABELS, "status"],
             [((*names, str(status)), n) for names, one in operations for status, n in one.calls.items()],
         )
         took = [(names, *one.took.samples) for names, one in operations]
-        yield family(Histogram, "gateway_call_seconds", "Time from request to answer.", OPERATION_LABELS, took)
+        yield family(Histogram, "gateway_call_seconds", "Duration of calls in seconds.", OPERATION_LABELS, took)
         yield family(
             Histogram,
             "gateway_queue_seconds",
-            "Time spent queueing for the third party's budget, where there was a queue.",
+            "Queueing time of the calls that had to wait for a vendor's budget, in seconds.",
             OPERATION_LABELS,
             [(names, *one.queued.samples) for names, one in operations],
         )
         yield family(
             Counter,
             "gateway_upstream_unexpected",
-            "Answers of third parties in another shape than is known here, by the place that differed.",
+            "Vendor responses with an unexpected shape, by the JSON path that differs.",
             ["connector", "place"],
             self._unexpected.counts.items(),
         )
         yield family(
             Counter,
             "gateway_protocol_refusals",
-            "Requests refused and connections cut before there was a call, by the reason.",
+            "Requests rejected and connections aborted before a call, by reason.",
             ["reason"],
-            [([reason], count) for reason, count in self._refused.items()],
+            [([reason], count) for reason, count in self._rejections.items()],
         )
         yield from self._shared_store()
-        yield from self._figures.collect()
+        yield from self._process_metrics.collect()
 
     def _shared_store(self) -> Iterator[Metric]:
         yield Gauge(
             "gateway_shared_store_away_seconds",
-            "For how long the shared store has been away; 0 while it is there.",
+            "Seconds since the shared store became unavailable; 0 while it is available.",
             self._shared.unavailable_seconds or 0.0,
         )
         yield Counter(
             "gateway_shared_store_local_counts",
-            "How often this process's share was taken, since the shared store was away or its counts were lost.",
+            "Requests within this process's share, because the shared store was unavailable or had lost its counts.",
             self._shared.counted_locally,
         )

@@ -18,7 +18,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
-from connector_gateway.http.application import AsgiApp
+from connector_gateway.http.asgi_application import AsgiApp
 from connector_gateway.http.server.access_log import redact_path
 from connector_gateway.kit.upstream.http_origin import is_never_stale
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter
@@ -106,7 +106,7 @@ class TracingMiddleware:
     """ASGI middleware that records a span for each request, as a child of the caller's ``traceparent``."""
 
     def __init__(self, application: AsgiApp, tracing: Tracing) -> None:
-        self.stopping = application.stopping
+        self.shutdown = application.shutdown
         self.clients = application.clients
         self.fixed_segments = application.fixed_segments
         self._application = application

@@ -79,7 +79,7 @@ class _MergedMetrics(Collector):
                     sample._replace(labels={**sample.labels, LABEL: str(number)}) for sample in family.samples
                 )
         yield from families.values()
-        up = GaugeMetricFamily("gateway_worker_up", "Whether this worker told its metrics.", labels=(LABEL,))
+        up = GaugeMetricFamily("gateway_worker_up", "Whether this worker reported its metrics.", labels=(LABEL,))
         for number, text in self._texts.items():
             up.add_metric((str(number),), text is not None)
         yield up

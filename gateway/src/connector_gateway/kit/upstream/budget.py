@@ -27,7 +27,7 @@ class Budget:
         except ValueError:
             budget = cls(0, 0)
         if not (1 <= budget.limit < math.inf and 0 < budget.per_seconds < math.inf):
-            raise ValueError(f"{text!r} is no budget; write it as requests/seconds, such as 3/1.")
+            raise ValueError(f"{text!r} is not a budget. Write it as requests/seconds, such as 3/1.")
         return budget
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.errors.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.upstream.budget import Charge, Deadline, Pacer, Reservation
 from connector_gateway.kit.upstream.http_origin import SendWindowMissed
@@ -216,7 +216,7 @@ class UpstreamService:
 class UpstreamClient(Struct):
     """The authorised client that a connector's own client is built on.
 
-    One is created for each call. All that calls have in common is in ``third_party``, because passing each part by name
+    One is created for each call. Everything that calls share is in ``service``, because passing each part by name
     took a hundredth of a call.
     """
 
@@ -362,8 +362,8 @@ class UpstreamClient(Struct):
                 self._raise_unless_retryable(error, request, last=last)
                 await self._back_off(attempt)
                 continue
-            third_party = self.service
-            delay, expired = third_party.parse_throttle(response), third_party.is_expired(response)
+            service = self.service
+            delay, expired = service.parse_throttle(response), service.is_expired(response)
             if request.writes and (delay is not None or expired or not response.is_success):
                 await self._check_rejected(request, response, delay)
             # The write was rejected, so it is sent again, once, with a new token.
@@ -445,19 +445,19 @@ class UpstreamClient(Struct):
 
         Raises ``SendWindowMissed`` if it was not sent.
         """
-        third_party, before, was_sent = self.service, (self.written_at, self.write_response), True
+        service, before, was_sent = self.service, (self.written_at, self.write_response), True
         if request.writes:
             # Checked after the wait, because the object may have changed, or the process been declared dead, meanwhile.
             if self.before_write is not None:
                 await self.before_write()
             self.fence()
-            self.written_at, self.write_response = third_party.time(), None
-        sent_at, sent = third_party.clock.now(), time.perf_counter()
+            self.written_at, self.write_response = service.time(), None
+        sent_at, sent = service.clock.now(), time.perf_counter()
         status: int | None = None
         holding = WriteResponseMeter(self.memory) if request.writes else self.memory
         try:
-            headers = {**third_party.auth_headers(secrets), **request.headers}
-            response = await third_party.transport.send(
+            headers = {**service.auth_headers(secrets), **request.headers}
+            response = await service.transport.send(
                 request.method,
                 request.url,
                 headers,
@@ -470,7 +470,7 @@ class UpstreamClient(Struct):
             if request.writes:
                 self.write_response = response
             if (date := response.headers.get("Date")) is not None:
-                self._last_date = (date, third_party.time())
+                self._last_date = (date, service.time())
             reservation.record_response()
         except (SendWindowMissed, NotSent) as error:
             (self.written_at, self.write_response), was_sent = before, isinstance(error, NotSent)
@@ -480,7 +480,7 @@ class UpstreamClient(Struct):
                 waited, duration = sent - queued, time.perf_counter() - sent
                 record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
                 self.log.requests.append(record)
-                third_party.on_request_end(record)
+                service.on_request_end(record)
         return response
 
     async def _open(
@@ -523,20 +523,20 @@ class UpstreamClient(Struct):
         may_have_arrived = not isinstance(error, NotSent)
         if may_have_arrived and request.writes:
             if isinstance(error, TimedOut):
-                raise _outcome_unknown("did not answer in time", str(error), "silent") from error
-            raise _outcome_unknown("cut the connection before it answered", str(error), "cut") from error
+                raise _outcome_unknown("did not respond in time", str(error), "silent") from error
+            raise _outcome_unknown("closed the connection before it responded", str(error), "cut") from error
         if isinstance(error, TimedOut):
-            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+            raise errors.UpstreamTimeout("The vendor did not respond in time.", private=str(error)) from error
         if last and may_have_arrived:
-            raise errors.UpstreamError("The connection to the application broke.", private=str(error)) from error
+            raise errors.UpstreamError("The connection to the vendor broke.", private=str(error)) from error
         if last:
-            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
+            raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
 
     async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
         """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
         seconds = await self._block(request, delay)
         if seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by:
-            raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
+            raise errors.UpstreamRateLimited("The vendor is rate limiting this account.", retry_after=seconds)
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
         """Block the budgets of *request* and return the seconds."""
@@ -572,11 +572,11 @@ def _quote(text: str) -> str:
 def _check_segments(path: str) -> None:
     """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not DOT_SEGMENTS.isdisjoint(path.split("/"))):
-        raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
+        raise errors.InvalidParameters("A value cannot be used as a segment of a URL path.")
 
 
 async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
-    """Return the beginning of an error response's body, up to ``MAX_REFUSAL_BYTES``."""
+    """Return the beginning of an error response's body, up to ``MAX_ERROR_BYTES``."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -591,9 +591,9 @@ def create_server_error(
     """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
     if response.status >= 500:
         return errors.UpstreamError(
-            f"The application failed with status {response.status}.", private=response.text, doubt=doubt
+            f"The vendor failed with status {response.status}.", private=response.text, doubt=doubt
         )
-    return _outcome_unknown(f"answered with status {response.status}", response.text, doubt or "edge")
+    return _outcome_unknown(f"returned status {response.status}", response.text, doubt or "edge")
 
 
 def _check_readable(response: UpstreamResponse) -> None:
@@ -603,17 +603,17 @@ def _check_readable(response: UpstreamResponse) -> None:
     """
     response.doubt = "garbled"
     if response.is_success and response.body and not response.is_json:
-        raise _outcome_unknown("answered something that is not JSON", response.text, "garbled")
+        raise _outcome_unknown("returned a response that is not JSON", response.text, "garbled")
 
 
 def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
     """Return the error for a response that is too large to read. A write may have been carried out."""
     if request.writes:
-        return _outcome_unknown("answered more than can be read", "", "garbled")
-    return errors.ResponseTooLarge("The application's answer is too large.")
+        return _outcome_unknown("returned a response that is too large", "", "garbled")
+    return errors.ResponseTooLarge("The vendor's response is too large.")
 
 
 def _outcome_unknown(problem: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
     return errors.OutcomeUnknown(
-        f"The application {problem}; whether it did the work is not known.", private=private, doubt=doubt
+        f"The vendor {problem}. It is unknown whether the write took effect.", private=private, doubt=doubt
     )

@@ -26,7 +26,7 @@ class Deadlines:
         loop = self._loop = self._loop or asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         if task is None:
-            raise RuntimeError("Only what runs in a task can be interrupted.")
+            raise RuntimeError("A deadline needs a running task.")
         self._inside[task] = (loop.time() + self._seconds, task.cancelling())
         if self._timer is None:
             self._timer = loop.call_later(self._seconds, self._interrupt)
@@ -38,7 +38,7 @@ class Deadlines:
         _, cancelling = self._overdue.pop(task)
         # If the task was also cancelled by others, their cancellation has to continue.
         if task.uncancel() <= cancelling and error_type is asyncio.CancelledError:
-            raise TimeoutError(f"It took longer than {self._seconds:g} seconds.") from error
+            raise TimeoutError(f"Timed out after {self._seconds:g} seconds.") from error
 
     def _interrupt(self) -> None:
         """Cancel the tasks that are due, and set the timer for the next one."""

@@ -134,7 +134,7 @@ def _check_header_text(*lines: str) -> None:
     text = "".join(lines)
     # Nearly all headers are printable, and ``isprintable`` is faster than the search.
     if not text.isprintable() and _CONTROL_CHARACTERS.search(text):
-        raise ValueError("A header of a request holds control characters.")
+        raise ValueError("A request header contains control characters.")
 
 
 async def _send_on(

@@ -27,7 +27,8 @@ class MemoryBudget:
         """
         if rejectable and size_bytes > self._free:
             raise Overloaded(
-                "Calls under way hold as much as this service has memory for.", retry_after=RETRY_AFTER_SECONDS
+                "The calls in progress use all the memory that this service reserves for them.",
+                retry_after=RETRY_AFTER_SECONDS,
             )
         self._free -= size_bytes
 

@@ -32,7 +32,7 @@ from connector_gateway.kit.upstream.http_origin import (
     read_body,
 )
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetered
-from connector_gateway.kit.wire import UnexpectedShape, decode_json
+from connector_gateway.kit.wire_model import UnexpectedShape, decode_json
 
 CHUNKED_FROM_BYTES = 1024 * 1024
 """Larger requests are sent in pieces, so that they do not delay others."""
@@ -117,7 +117,7 @@ class UpstreamResponse(Struct):
         return self._raw
 
     def decode(self, shape: type[W]) -> W:
-        """Decode the body as *shape* (see ``kit.wire``).
+        """Decode the body as *shape* (see ``kit.wire_model``).
 
         Raises ``OutcomeUnknown`` after a write if the body has another shape, otherwise ``UpstreamError`` or
         ``UpstreamUnexpected``.
@@ -131,11 +131,13 @@ class UpstreamResponse(Struct):
         details = [{"place": error.json_path}] if error.json_path else []
         private = f"{error}: {self.text}"
         if self.doubt is not None:
-            message = "The application answered something that cannot be read; whether it did the work is not known."
+            message = "The vendor returned an unreadable response. It is unknown whether the write took effect."
             return OutcomeUnknown(message, *details, private=private, doubt=self.doubt)
         if error.is_json:
-            return UpstreamUnexpected("The application answered in an unknown shape.", *details, private=private)
-        return UpstreamError("The application answered something that is not JSON.", private=private)
+            return UpstreamUnexpected(
+                "The vendor returned a response with an unexpected structure.", *details, private=private
+            )
+        return UpstreamError("The vendor returned a response that is not JSON.", private=private)
 
     def try_decode(self, shape: type[W]) -> W | None:
         """Decode the body as *shape*, or return None if it has another one.
@@ -151,9 +153,7 @@ class UpstreamResponse(Struct):
         """Return the body as JSON. Raises ``UpstreamError`` if it is not JSON."""
         raw = self.raw
         if raw is None:
-            raise UpstreamError(
-                "The application answered something that is not JSON.", private=self.text, doubt=self.doubt
-            )
+            raise UpstreamError("The vendor returned a response that is not JSON.", private=self.text, doubt=self.doubt)
         return raw
 
 
@@ -305,5 +305,5 @@ def _classify(error: Exception) -> NotSent | TimedOut | ConnectionLost:
     if isinstance(error, TimeoutError):
         return TimedOut(str(error))
     if isinstance(error, BodyTooLarge):
-        return TooLarge("the answer is too large")
+        return TooLarge("the response is too large")
     return ConnectionLost(f"{type(error).__name__}: {error}")

@@ -10,7 +10,7 @@ local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
 
 -- The part of a budget that all processes together may use after a loss of data, and the length of windows that are
--- waited out instead. `degraded_mode.py` has the same values.
+-- waited out instead. `unavailable_store.py` has the same values.
 local SHARE = 0.5
 local SHORT = 2 * 1000000
 -- The maximum time for which a window counts as partly used after a loss, and the time in which every live process

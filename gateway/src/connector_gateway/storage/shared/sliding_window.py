@@ -26,15 +26,17 @@ class SendDelay:
         self.responses = 0
         self._quickest = 0.0
 
-    def estimate(self, took: float, budget: Budget) -> float:
-        """Return the seconds by which a request may have arrived late if its response took *took* seconds."""
+    def estimate(self, response_seconds: float, budget: Budget) -> float:
+        """Return the seconds by which a request may have arrived late if its response took *response_seconds*."""
         # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
         quickest, responses, window = self._quickest, self.responses, budget.per_seconds
-        late = took - quickest if responses >= MIN_SAMPLES and responses >= budget.limit else took
+        late = (
+            response_seconds - quickest if responses >= MIN_SAMPLES and responses >= budget.limit else response_seconds
+        )
         self.responses = responses + 1
         slowed = quickest * QUICKEST_GROWTH
-        self._quickest = took if responses == 0 or took < slowed else slowed
-        margin = min(took, MIN_DELAY_PART * window)
+        self._quickest = response_seconds if responses == 0 or response_seconds < slowed else slowed
+        margin = min(response_seconds, MIN_DELAY_PART * window)
         late = max(late, margin)
         return min(window / 2, late)
 

@@ -22,6 +22,7 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.count_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
@@ -30,7 +31,6 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import SendDelay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
@@ -147,7 +147,7 @@ class ValkeyLease:
         if not self.ended and self._clock.now() >= self._until:
             raise UpstreamConflict(
                 "The lock on the object has expired; nothing more was sent.",
-                private=f"the lease {self._name} was not renewed in time",
+                private=f"the lease {self._name} was not extended in time",
                 retry_after=LEASE_SECONDS,
             )
 
@@ -198,10 +198,10 @@ class ValkeyCounters:
     async def __aexit__(self, *error: object) -> None:
         await self._pipeline.__aexit__(*error)
 
-    async def begin(self, installation_id: str, *, fresh: bool) -> None:
-        """Start counting for this installation. A *fresh* one cannot have lost earlier counts."""
+    async def begin(self, installation_id: str, *, is_new: bool) -> None:
+        """Start counting for this installation. A *is_new* one cannot have lost earlier counts."""
         self.prefix = f"cg:{installation_id}:"
-        if fresh:
+        if is_new:
             # Without this mark, the script assumes that data was lost.
             await asyncio.gather(*(self._send("SET", self._key(tag, "began"), "0") for tag in self._tags))
 
@@ -284,17 +284,19 @@ class ValkeyCounters:
         """Return the hash tag of *name*."""
         return _tag(name)
 
-    def record_response(self, charges: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
+    def record_response(
+        self, charges: Sequence[ResolvedCharge], number: int, seconds_since_query: float, seconds_since_response: float
+    ) -> None:
         """Count a request from the latest time at which it can have arrived.
 
-        Its response has arrived now, *took* seconds after the query to the store and *heard* seconds after the store's
-        response.
+        Its response has arrived now, *seconds_since_query* after the query to the store and *seconds_since_response*
+        after the store's response.
         """
         for charge in charges:
-            late = self._get_send_delay(charge.name).estimate(took, charge.budget)
+            late = self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
             if late <= 0:
                 continue
-            if took - heard > NEGLIGIBLE_SECONDS:
+            if seconds_since_query - seconds_since_response > NEGLIGIBLE_SECONDS:
                 # Only the store knows when it let the request through, and thus whether the result would be in the
                 # future.
                 self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [charge]))
@@ -302,7 +304,9 @@ class ValkeyCounters:
             entries, _ = self._keys(charge.name)
             # It needs the same number of digits as the script writes, or the entry would not be found.
             entry = f"g{number}:{charge.units:.17g}"
-            self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
+            self._pipeline.send_no_reply(
+                "ZADD", entries, "XX", "INCR", round(min(late, seconds_since_response) * MICRO), entry
+            )
 
     def record_sent(self, charges: Sequence[ResolvedCharge], number: int, late: float) -> None:
         """Count a request *late* seconds later, but not later than now."""

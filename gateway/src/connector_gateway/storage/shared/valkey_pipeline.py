@@ -12,7 +12,7 @@ from typing import Any, Self
 from valkey.asyncio.connection import AbstractConnection
 from valkey.exceptions import ResponseError, ValkeyError
 
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.storage.shared.interface import StoreUnavailable
 
 BACKOFF_SECONDS = 0.25

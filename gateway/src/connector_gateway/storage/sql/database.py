@@ -22,15 +22,19 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.kit.clock import MonotonicClock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.schema import migrate
-from connector_gateway.storage.sql.availability import drop_read_only_connection, storage_unavailable, to_storage_error
-from connector_gateway.storage.sql.bulk_insert import Put
+from connector_gateway.storage.migration_runner import migrate
+from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.engines import WRITERS, Now, build_engine, database_clock, database_file
 from connector_gateway.storage.sql.group_commit import GroupCommitter
-from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Work, Writer
+from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Work, Writer
 from connector_gateway.storage.sql.sqlite_checkpoints import WalCheckpointer
 from connector_gateway.storage.sql.sqlite_files import check_file, make_private
 from connector_gateway.storage.sql.transactions import Transactions
+from connector_gateway.storage.sql.unavailable_database import (
+    drop_read_only_connection,
+    storage_unavailable,
+    to_storage_error,
+)
 
 log = structlog.get_logger()
 
@@ -109,7 +113,7 @@ class Database:
         ]
         self._transactions = Transactions(self._engine)
         self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
-        self._owed: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
+        self._deferred: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
         """The deferred works, in order of arrival."""
 
         self._flushing: asyncio.Task[None] | None = None
@@ -126,8 +130,8 @@ class Database:
 
     async def __aexit__(self, *_: object) -> None:
         await self.flush()
-        if self._owed:
-            log.error("deferred records lost at shutdown", count=len(self._owed))
+        if self._deferred:
+            log.error("deferred records lost at shutdown", count=len(self._deferred))
         ended = await self._commits.close()
         if self._checkpoints is not None:
             await self._checkpoints.__aexit__()
@@ -248,16 +252,16 @@ class Database:
         self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None
     ) -> None:
         """Commit *work* once the database is available again, then call *then*. *work* must be idempotent."""
-        if len(self._owed) >= MAX_DEFERRED:
+        if len(self._deferred) >= MAX_DEFERRED:
             log.error("record lost: too many deferred records")
             return
-        self._owed[work] = (then, about)
+        self._deferred[work] = (then, about)
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self.flush(), name="deferred records")
 
     async def flush(self) -> None:
         """Commit the deferred works. Those that fail because the database is unavailable are retained."""
-        while deferred := list(islice(self._owed.items(), FLUSH_STEP)):
+        while deferred := list(islice(self._deferred.items(), FLUSH_STEP)):
             # Submitted together, they share commits. Otherwise each would wait for the previous one.
             writing = [self.write(work, about) for work, (_, about) in deferred]
             outcomes = await asyncio.gather(*writing, return_exceptions=True)
@@ -266,7 +270,7 @@ class Database:
                     return
                 if isinstance(outcome, Exception):
                     log.error("deferred record not written", exc_info=outcome)
-                if self._owed.pop(work, None) is not None:
+                if self._deferred.pop(work, None) is not None:
                     then()
 
     @property
@@ -276,7 +280,7 @@ class Database:
             "read": self._readers.waiting,
             "history": self._history_readers.waiting,
             "write": self._commits.waiting,
-            "owed": len(self._owed),
+            "owed": len(self._deferred),
         }
 
     @property

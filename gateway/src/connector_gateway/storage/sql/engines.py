@@ -254,7 +254,7 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
         if driver.in_transaction:
             return
         writes = connection.get_execution_options().get("writes")
-        # A transaction that reads first and writes later could not wait for its turn: SQLite would fail it immediately.
+        # A transaction that reads first and writes later could not wait for the lock: SQLite would fail it immediately.
         driver.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

@@ -12,8 +12,8 @@ from typing import Any
 
 from connector_gateway.kit.clock import monotonic_seconds
 from connector_gateway.kit.histogram import DurationHistogram
-from connector_gateway.storage.sql.availability import storage_unavailable
-from connector_gateway.storage.sql.pending_writes import Writer, set_outcome
+from connector_gateway.storage.sql.group_commit_writers import Writer, set_outcome
+from connector_gateway.storage.sql.unavailable_database import storage_unavailable
 
 GATHER_FROM = 4
 GATHER_ROUNDS = 8

@@ -12,7 +12,7 @@ from typing import Any, Self
 import structlog
 from sqlalchemy import Engine, event, exc
 
-from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.task_cancellation import cancel_and_wait
 
 POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024

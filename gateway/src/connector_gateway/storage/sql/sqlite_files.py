@@ -110,12 +110,13 @@ def _is_database(file: Path) -> bool:
 class FileLock:
     """A lock on a file next to an embedded database, which the operating system releases when the process dies.
 
-    *what* names the locked object in messages, by default the database. If not *checked*, *database* need not be one.
+    *description* names the locked object in messages, by default the database. If not *checked*, any file is
+    accepted.
     """
 
-    def __init__(self, database: Path, *, what: str | None = None, checked: bool = True) -> None:
+    def __init__(self, database: Path, *, description: str | None = None, checked: bool = True) -> None:
         self._database = database
-        self._what = what or f"The database {database}"
+        self._description = description or f"The database {database}"
         self._checked = checked
         self._path = database.with_name(f"{database.name}.lock")
         self._file: IO[str] | None = None
@@ -142,7 +143,7 @@ class FileLock:
             holder = file.read().strip() or "which has just started"
             file.close()
             raise DatabaseInUse(
-                f"{self._what} is in use by another process, {holder}; stop that process first."
+                f"{self._description} is in use by another process, {holder}; stop that process first."
             ) from error
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

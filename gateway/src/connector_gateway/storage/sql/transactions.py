@@ -7,21 +7,21 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Insert
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.sql import pipelining
-from connector_gateway.storage.sql.availability import (
+from connector_gateway.storage.sql import pipelined_transactions
+from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, Put, execute, put_all
+from connector_gateway.storage.sql.engines import PREPARED
+from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Writer
+from connector_gateway.storage.sql.pipelined_statements import UNPREPARED_ERRORS, Prepared
+from connector_gateway.storage.sql.unavailable_database import (
     CommitOutcomeUnknown,
     detect_unconfirmed_commit,
     drop_read_only_connection,
     storage_unavailable,
     to_storage_error,
 )
-from connector_gateway.storage.sql.bulk_insert import MAX_ROWS, Put, execute, put_all
-from connector_gateway.storage.sql.engines import PREPARED
-from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Writer
-from connector_gateway.storage.sql.pipelined_queries import UNPREPARED_ERRORS, Prepared
 
 BEGIN = "BEGIN IMMEDIATE"
-"""A SQLite transaction that reads first and writes later could not wait for its turn."""
+"""A SQLite transaction that reads first and writes later could not wait for the lock."""
 
 
 class Transactions:
@@ -84,7 +84,7 @@ class Transactions:
                 self._engine.connect().execution_options(writes=True) as connection,
                 drop_read_only_connection(connection),
             ):
-                return pipelining.run_transaction(connection, batch, self._get_prepared(connection))
+                return pipelined_transactions.run_transaction(connection, batch, self._get_prepared(connection))
         connection = self._retained or self._engine.connect().execution_options(writes=True)
         self._retained = None
         try:

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Action
+from workspace_sandbox.boards.errors import HIDDEN_CARD, NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import HIDDEN_CARD, NOT_FOUND, Refusal
 
 
 def comment(request: ApiRequest) -> Any:
     """Create a comment."""
     card = request.card
-    return views.action(
+    return object_json.action(
         request.store.comment(request.author, card, request.arguments.text("text", min_length=1)), Arguments({})
     )
 
@@ -21,7 +21,7 @@ def _comment_of(request: ApiRequest) -> Action:
     action = request.action
     elsewhere = "card" in request.path and action.card is not request.card
     if elsewhere or action.type != "commentCard":
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return action
 
 
@@ -31,11 +31,11 @@ def edit_comment(request: ApiRequest) -> Any:
     # On the action's own route, the parameter with the text is called ``value``.
     text = request.arguments.text("value" if "text" not in request.arguments else "text", min_length=1)
     if action.author.member is not request.author.member:
-        raise Refusal(401, HIDDEN_CARD)
+        raise ApiError(401, HIDDEN_CARD)
     old = action.data["text"]
     request.store.edit_comment(action, text, request.now)
     _announce(request, "updateComment", action, old={"text": old})
-    return views.action(action, Arguments({}))
+    return object_json.action(action, Arguments({}))
 
 
 def delete_comment(request: ApiRequest) -> Any:

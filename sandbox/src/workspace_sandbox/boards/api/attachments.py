@@ -5,11 +5,11 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from workspace_sandbox.boards.arguments import Upload
+from workspace_sandbox.boards.arguments import FormFile
 from workspace_sandbox.boards.data.state import Attachment, Card, resolve_position
-from workspace_sandbox.boards.fields import ATTACHMENT, select_fields
+from workspace_sandbox.boards.errors import MISSING_SCOPES, NOT_FOUND, ApiError, invalid
+from workspace_sandbox.boards.object_fields import ATTACHMENT, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import MISSING_SCOPES, NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.errors import require
 
 MAX_NAME_LENGTH = 256
@@ -34,15 +34,15 @@ def create(request: ApiRequest) -> Any:
     file, url = arguments.raw("file"), arguments.text("url")
     name, mime = arguments.text("name"), arguments.text("mimeType")
     # Exactly one of the two. The Python library checks this before it sends a request.
-    if isinstance(file, Upload) == bool(url):
-        raise Refusal(400, "must provide either url or file")
+    if isinstance(file, FormFile) == bool(url):
+        raise ApiError(400, "must provide either url or file")
     if url and not url.startswith(("http://", "https://")):
         raise invalid("url")
     identifier, pos = (
         request.store.new_id(request.now),
         resolve_position([one.pos for one in card.attachments.values()], "bottom"),
     )
-    if isinstance(file, Upload):
+    if isinstance(file, FormFile):
         display_name = name or file.name
         download_url = f"{request.base}/1/cards/{card.id}/attachments/{identifier}/download/{quote(display_name)}"
         attachment = Attachment(
@@ -77,17 +77,17 @@ def download(request: ApiRequest) -> web.Response:
     """Return the content of a file. The key and the token must be in the header."""
     # Since 2021, this route does not accept credentials in the query, unlike all others ("Downloading attachments").
     if "key" in request.arguments or "token" in request.arguments:
-        raise Refusal(401, MISSING_SCOPES)
+        raise ApiError(401, MISSING_SCOPES)
     attachment = _attachment(request, request.card)
     if attachment.content is None:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return web.Response(
         body=attachment.content, headers={"Content-Type": attachment.mime or "application/octet-stream"}
     )
 
 
 def _attachment(request: ApiRequest, card: Card) -> Attachment:
-    return require(card.attachments.get(request.path["attachment"].lower()), Refusal(404, NOT_FOUND))
+    return require(card.attachments.get(request.path["attachment"].lower()), ApiError(404, NOT_FOUND))
 
 
 def _describe(attachment: Attachment) -> dict[str, Any]:

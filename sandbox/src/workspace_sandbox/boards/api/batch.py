@@ -7,8 +7,8 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.errors import ApiError
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import Refusal
 
 MAX_BATCH_URLS = 10
 PART_NAMES = {400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError"}
@@ -32,8 +32,8 @@ def _part(request: ApiRequest, url: str) -> dict[str, Any]:
     try:
         return {"200": request.get(url)}
     except web.HTTPNotFound:
-        refusal = Refusal(404, f"Cannot GET /1{url}")
-    except Refusal as error:
-        refusal = error
-    message = refusal.body if isinstance(refusal.body, str) else refusal.body["message"]
-    return {"name": PART_NAMES.get(refusal.status, "Error"), "message": message, "statusCode": refusal.status}
+        problem = ApiError(404, f"Cannot GET /1{url}")
+    except ApiError as error:
+        problem = error
+    message = problem.body if isinstance(problem.body, str) else problem.body["message"]
+    return {"name": PART_NAMES.get(problem.status, "Error"), "message": message, "statusCode": problem.status}

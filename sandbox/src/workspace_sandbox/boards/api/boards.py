@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import IDENTIFIER, Arguments
 from workspace_sandbox.boards.data.state import Board
+from workspace_sandbox.boards.errors import NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 
 DEFAULT_LISTS = ("To Do", "Doing", "Done")
 DEFAULT_LABELS = ("green", "yellow", "orange", "red", "purple", "blue")
@@ -24,7 +24,7 @@ def create(request: ApiRequest) -> Any:
     if request.arguments.flag("defaultLabels", default=True):
         for color in DEFAULT_LABELS:
             request.store.add_label(request.now, board, "", color)
-    return views.board(board, request.arguments)
+    return object_json.board(board, request.arguments)
 
 
 def update(request: ApiRequest) -> Any:
@@ -37,7 +37,7 @@ def update(request: ApiRequest) -> Any:
     if "closed" in arguments:
         board.closed = arguments.flag("closed")
     request.store.record(request.author, "updateBoard", board)
-    return views.board(board, Arguments({}))
+    return object_json.board(board, Arguments({}))
 
 
 def delete(request: ApiRequest) -> Any:
@@ -48,21 +48,21 @@ def delete(request: ApiRequest) -> Any:
 
 def read_lists(request: ApiRequest) -> Any:
     """Return the lists of a board."""
-    return views.lists(request.board, _add_filter(request))
+    return object_json.lists(request.board, _add_filter(request))
 
 
 def read_cards(request: ApiRequest) -> Any:
     """Return the cards of a board, or the card whose ID is in place of the filter."""
     if IDENTIFIER.fullmatch(request.path.get("filter", "")):
         return _on_board(
-            request.board, request.with_path(card=request.path["filter"]).card, views.card, request.arguments
+            request.board, request.with_path(card=request.path["filter"]).card, object_json.card, request.arguments
         )
-    return views.cards(request.board, _add_filter(request))
+    return object_json.cards(request.board, _add_filter(request))
 
 
 def read_label(request: ApiRequest) -> Any:
     """Return a label of a board."""
-    return _on_board(request.board, request.label, views.label, request.arguments)
+    return _on_board(request.board, request.label, object_json.label, request.arguments)
 
 
 def read_nothing(request: ApiRequest) -> Any:
@@ -79,5 +79,5 @@ def _add_filter(request: ApiRequest) -> Arguments:
 
 def _on_board(board: Board, thing: Any, view: Any, arguments: Arguments) -> Any:
     if thing.board is not board:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return view(thing, arguments)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.api import labels
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, Card, CardList, Label, Member
-from workspace_sandbox.boards.fields import CARD, LABEL, select_fields
+from workspace_sandbox.boards.errors import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, ApiError, invalid
+from workspace_sandbox.boards.object_fields import CARD, LABEL, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, Refusal, invalid
 from workspace_sandbox.kit.errors import require
 
 TEXTS = ("name", "desc")
@@ -46,9 +46,9 @@ def _list_for_card(request: ApiRequest) -> CardList:
     card_list = request.store.lists.get(request.arguments.identifier("idList"))
     # Unlike the 404 of lists, the text mentions a board (observed in public live tests).
     if card_list is None:
-        raise Refusal(404, NO_BOARD_FOR_CARD)
+        raise ApiError(404, NO_BOARD_FOR_CARD)
     if not request.can_see(card_list):
-        raise Refusal(401, HIDDEN_CARD)
+        raise ApiError(401, HIDDEN_CARD)
     return card_list
 
 
@@ -69,7 +69,7 @@ def _all_of(available: Mapping[str, Any], arguments: Arguments, name: str) -> li
 
 def read(request: ApiRequest) -> Any:
     """Return a card."""
-    return views.card(request.card, request.arguments)
+    return object_json.card(request.card, request.arguments)
 
 
 def update(request: ApiRequest) -> Any:
@@ -126,9 +126,9 @@ def _target(request: ApiRequest, card: Card) -> CardList:
         board = request.with_path(board=request.arguments.identifier("idBoard")).board
     if "idList" not in request.arguments:
         return card.card_list if board is card.board else _first_open(board)
-    target = require(request.store.lists.get(request.arguments.identifier("idList")), Refusal(404, LIST_NOT_FOUND))
+    target = require(request.store.lists.get(request.arguments.identifier("idList")), ApiError(404, LIST_NOT_FOUND))
     if target.board is not board:
-        raise Refusal(404, f"List {target.id} does not exist on board {board.id}")
+        raise ApiError(404, f"List {target.id} does not exist on board {board.id}")
     return target
 
 
@@ -162,7 +162,7 @@ def create_label(request: ApiRequest) -> Any:
 
 def _add_label(request: ApiRequest, card: Card, label: Label) -> list[str]:
     if label in card.labels:
-        raise Refusal(400, "that label is already on the card")
+        raise ApiError(400, "that label is already on the card")
     card.labels.append(label)
     card.active_at = request.now
     request.store.announce(request.author, "addLabelToCard", card, **labels.action_data(label))
@@ -173,7 +173,7 @@ def remove_label(request: ApiRequest) -> Any:
     """Remove a label from a card."""
     card, label = request.card, request.label
     if label not in card.labels:
-        raise Refusal(400, "that label is not on the card")
+        raise ApiError(400, "that label is not on the card")
     card.labels.remove(label)
     request.store.announce(request.author, "removeLabelFromCard", card, **labels.action_data(label))
     return {"_value": None}
@@ -184,17 +184,17 @@ def add_member(request: ApiRequest) -> Any:
     card = request.card
     member = require(card.board.members.get(request.arguments.identifier("value")), invalid("value"))
     if member in card.members:
-        raise Refusal(400, "member is already on the card")
+        raise ApiError(400, "member is already on the card")
     card.members.append(member)
     request.store.record(request.author, "addMemberToCard", card, idMember=member.id, member=_describe(member))
-    return views.members(card.members, Arguments({}))
+    return object_json.members(card.members, Arguments({}))
 
 
 def remove_member(request: ApiRequest) -> Any:
     """Remove a member from a card."""
     card, member = request.card, request.member
     if member not in card.members:
-        raise Refusal(400, "member is not on the card")
+        raise ApiError(400, "member is not on the card")
     card.members.remove(member)
     request.store.record(request.author, "removeMemberFromCard", card, idMember=member.id, member=_describe(member))
-    return views.members(card.members, Arguments({}))
+    return object_json.members(card.members, Arguments({}))

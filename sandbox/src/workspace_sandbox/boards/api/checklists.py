@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Card, CheckItem, Checklist
-from workspace_sandbox.boards.fields import CHECK_ITEM, select_fields
+from workspace_sandbox.boards.errors import NOT_FOUND, ApiError
+from workspace_sandbox.boards.object_fields import CHECK_ITEM, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 
 DEFAULT_NAME = "Checklist"
 STATES = {"complete": True, "incomplete": False}
@@ -21,14 +21,14 @@ def create(request: ApiRequest) -> Any:
     checklist = request.store.add_checklist(request.author, card, name, request.arguments.position())
     for item in sorted(source.items.values(), key=lambda one: one.pos) if source else ():
         request.store.add_item(request.now, checklist, item.name, item.pos)
-    return views.checklist(checklist, Arguments({})) | {"limits": {}}
+    return object_json.checklist(checklist, Arguments({})) | {"limits": {}}
 
 
 def _card_of_body(request: ApiRequest) -> Card:
     card = request.store.cards.get(request.arguments.identifier("idCard"))
     # On this route, an unknown card is a 401 that mentions a board. On ``/cards/{id}/checklists``, it is a 404.
     if card is None or not request.can_see(card):
-        raise Refusal(401, "unauthorized board requested")
+        raise ApiError(401, "unauthorized board requested")
     return card
 
 
@@ -46,14 +46,14 @@ def update(request: ApiRequest) -> Any:
     old = {"name": checklist.name} if name != checklist.name else {"pos": checklist.pos}
     checklist.name, checklist.pos = name, request.store.resolve_position(checklist, position)
     request.store.record(request.author, "updateChecklist", checklist.card, old=old, **_describe(checklist))
-    return views.checklist(checklist, Arguments({}))
+    return object_json.checklist(checklist, Arguments({}))
 
 
 def delete(request: ApiRequest) -> Any:
     """Delete a checklist."""
     checklist = request.checklist
     if "card" in request.path and checklist.card is not request.card:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     request.store.delete_checklist(checklist)
     request.store.record(request.author, "removeChecklistFromCard", checklist.card, **_describe(checklist))
     return {"limits": {}}
@@ -68,7 +68,7 @@ def create_item(request: ApiRequest) -> Any:
         checklist,
         arguments.text("name", min_length=1),
         arguments.position(),
-        most=request.knobs["items_per_checklist"],
+        max_items=request.knobs["items_per_checklist"],
         complete=arguments.flag("checked"),
         due=arguments.date("due"),
     )

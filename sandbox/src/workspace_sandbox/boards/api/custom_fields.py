@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data import custom_field_state
-from workspace_sandbox.boards.data.custom_field_state import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
+from workspace_sandbox.boards.data import custom_field_objects
+from workspace_sandbox.boards.data.custom_field_objects import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
 from workspace_sandbox.boards.data.state import COLORS, Card, resolve_position
+from workspace_sandbox.boards.errors import NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.errors import require
 
 MAX_CUSTOM_FIELDS = 50
@@ -26,7 +26,7 @@ def create(request: ApiRequest) -> Any:
     if not kind or not isinstance(options, list) or (options and kind != "list"):
         raise invalid("options" if kind else "type")
     if len(board.custom_fields) >= MAX_CUSTOM_FIELDS:
-        raise Refusal(403, {"message": "Custom field limit exceeded", "error": "LIMIT_EXCEEDED"})
+        raise ApiError(403, {"message": "Custom field limit exceeded", "error": "LIMIT_EXCEEDED"})
     position = resolve_position([one.pos for one in board.custom_fields.values()], arguments.position())
     front = arguments.flag("display_cardFront", default=True)
     texts = [_parse_choice(Arguments(one if isinstance(one, dict) else {})) for one in options]
@@ -35,7 +35,7 @@ def create(request: ApiRequest) -> Any:
         _add(request, created, text, color, "bottom")
     board.custom_fields[created.id] = request.store.custom_fields[created.id] = created
     request.store.record(request.author, "createCustomField", board, customField=_describe(created))
-    return custom_field_state.definition(created)
+    return custom_field_objects.definition(created)
 
 
 def update(request: ApiRequest) -> Any:
@@ -47,12 +47,12 @@ def update(request: ApiRequest) -> Any:
     old = {"name": custom_field.name} if name != custom_field.name else {}
     custom_field.name, custom_field.on_front = name, front
     custom_field.pos = resolve_position(
-        [one.pos for one in custom_field.siblings() if one is not custom_field], position
+        [one.pos for one in custom_field.neighbours() if one is not custom_field], position
     )
     request.store.record(
         request.author, "updateCustomField", custom_field.board, customField=_describe(custom_field), old=old
     )
-    return custom_field_state.definition(custom_field)
+    return custom_field_objects.definition(custom_field)
 
 
 def delete(request: ApiRequest) -> Any:
@@ -67,7 +67,7 @@ def delete(request: ApiRequest) -> Any:
 
 def read_option(request: ApiRequest) -> Any:
     """Return an option of a list field."""
-    return custom_field_state.choice(_option(request), request.custom_field.id)
+    return custom_field_objects.choice(_option(request), request.custom_field.id)
 
 
 def create_option(request: ApiRequest) -> Any:
@@ -76,7 +76,7 @@ def create_option(request: ApiRequest) -> Any:
     if custom_field.type != "list":
         raise invalid("type")
     text, color = _parse_choice(request.arguments)
-    return custom_field_state.choice(
+    return custom_field_objects.choice(
         _add(request, custom_field, text, color, request.arguments.position()), custom_field.id
     )
 
@@ -96,7 +96,7 @@ def set_one(request: ApiRequest) -> Any:
     """Set or clear the value of a custom field on a card."""
     card, custom_field = request.card, request.custom_field
     if custom_field.board is not card.board:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return _set(request, card, custom_field, request.arguments)
 
 
@@ -124,7 +124,7 @@ def _set(request: ApiRequest, card: Card, custom_field: CustomField, params: Arg
         card.custom_items.pop(custom_field.id, None)
     else:
         card.custom_items[custom_field.id] = new_value
-    response = custom_field_state.item(new_value, card.id)
+    response = custom_field_objects.item(new_value, card.id)
     old = {"value": before and before.value, "idValue": before and before.choice_id}
     item_data = {
         "id": new_value.id,
@@ -149,14 +149,14 @@ def _parse_value(custom_field: CustomField, params: Arguments) -> tuple[Mapping[
         if not params.has_value("idValue"):
             return None, None
         if params.raw("idValue") not in custom_field.choices:
-            raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
+            raise ApiError(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
         return None, str(params.raw("idValue"))
     raw = params.raw("value")
     if raw in (None, ""):
         return None, None
     key = VALUE_KEYS[custom_field.type]
     if not isinstance(raw, dict) or key not in raw:
-        raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
+        raise ApiError(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
     return {key: _parse_text(custom_field.type, Arguments(raw, "value"), key)}, None
 
 
@@ -170,7 +170,7 @@ def _parse_text(kind: str, params: Arguments, key: str) -> str:
         try:
             float(params.raw(key))
         except (TypeError, ValueError):
-            raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"}) from None
+            raise ApiError(400, {"message": "Invalid custom field item value.", "error": "ERROR"}) from None
         return str(params.raw(key))
     return params.text(key)
 
@@ -195,7 +195,7 @@ def _add(request: ApiRequest, custom_field: CustomField, text: str, color: str, 
 
 
 def _option(request: ApiRequest) -> Choice:
-    return require(request.custom_field.choices.get(request.path["option"].lower()), Refusal(404, NOT_FOUND))
+    return require(request.custom_field.choices.get(request.path["option"].lower()), ApiError(404, NOT_FOUND))
 
 
 def _describe(custom_field: CustomField) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import SHADES, Board, Label
 from workspace_sandbox.boards.request import ApiRequest
@@ -17,7 +17,7 @@ def create(request: ApiRequest) -> Any:
         if "board" in request.path
         else request.with_path(board=request.arguments.identifier("idBoard")).board
     )
-    return views.label(new_label(request, board), Arguments({}))
+    return object_json.label(new_label(request, board), Arguments({}))
 
 
 def new_label(request: ApiRequest, board: Board) -> Label:
@@ -40,7 +40,7 @@ def update(request: ApiRequest) -> Any:
     if "color" in request.arguments:
         label.color = _color(request.arguments)
     request.store.announce(request.author, "updateLabel", label.board, **action_data(label))
-    return views.label(label, Arguments({}))
+    return object_json.label(label, Arguments({}))
 
 
 def delete(request: ApiRequest) -> Any:

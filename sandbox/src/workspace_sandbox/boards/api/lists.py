@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, CardList
+from workspace_sandbox.boards.errors import LIST_NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import LIST_NOT_FOUND, Refusal
 
 PUTTABLE = frozenset({"name", "closed", "pos", "idBoard", "subscribed"})
 
@@ -15,7 +15,7 @@ def create(request: ApiRequest) -> Any:
     """Create a list on the board in the path or the body."""
     board = request.board if "board" in request.path else _board_of_body(request)
     name = request.arguments.name(error="BAD_REQUEST_ERROR")
-    return views.card_list(
+    return object_json.card_list(
         request.store.add_list(request.author, board, name, request.arguments.position(default="top")), Arguments({})
     )
 
@@ -24,7 +24,7 @@ def _board_of_body(request: ApiRequest) -> Board:
     identifier = request.arguments.identifier("idBoard")
     board = request.store.boards.get(identifier)
     if board is None or not request.can_see(board):
-        raise Refusal(401, f"unauthorized board list requested {identifier}")
+        raise ApiError(401, f"unauthorized board list requested {identifier}")
     return board
 
 
@@ -43,7 +43,7 @@ def update(request: ApiRequest) -> Any:
         changes["pos"] = request.store.resolve_position(card_list, arguments.position())
     request.store.update_list(request.author, card_list, changes)
     request.store.move_list(request.author, card_list, board)
-    return views.card_list(card_list, Arguments({}))
+    return object_json.card_list(card_list, Arguments({}))
 
 
 def _target_board(request: ApiRequest, card_list: CardList) -> Board:
@@ -63,7 +63,7 @@ def move_cards(request: ApiRequest) -> Any:
     """Move all cards of a list to another one, and return its cards."""
     target = request.store.lists.get(request.arguments.identifier("idList"))
     if target is None or not request.can_see(target) or target.board.id != request.arguments.identifier("idBoard"):
-        raise Refusal(404, LIST_NOT_FOUND)
+        raise ApiError(404, LIST_NOT_FOUND)
     for card in list(request.card_list.cards.values()):
         request.store.move_card(request.author, card, target)
-    return views.cards(target, Arguments({}))
+    return object_json.cards(target, Arguments({}))

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.access import token_json
 from workspace_sandbox.boards.data.state import Organization
-from workspace_sandbox.boards.fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.errors import HIDDEN, ApiError
+from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import HIDDEN, Refusal
 
 
 def read(request: ApiRequest) -> Any:
@@ -17,21 +17,26 @@ def read(request: ApiRequest) -> Any:
     with_email = token is not None and token.grant.account is member and "account" in token.scopes
     organizations = [one.id for one in _organizations(request)]
     visible = _common_boards(request)
-    return views.member(member, request.arguments, visible=visible, organizations=organizations, with_email=with_email)
+    return object_json.member(
+        member, request.arguments, visible=visible, organizations=organizations, with_email=with_email
+    )
 
 
 def read_boards(request: ApiRequest) -> Any:
     """Return the boards of a member that the user can see."""
-    return views.boards(_common_boards(request), request.arguments)
+    return object_json.boards(_common_boards(request), request.arguments)
 
 
 def read_cards(request: ApiRequest) -> Any:
     """Return the cards of a member."""
-    member, keep = request.member, views.CARD_FILTERS[request.arguments.choice("filter", views.CARD_FILTERS, "visible")]
+    member, keep = (
+        request.member,
+        object_json.CARD_FILTERS[request.arguments.choice("filter", object_json.CARD_FILTERS, "visible")],
+    )
     cards = [
         card for board in _common_boards(request) for card in board.cards() if member in card.members and keep(card)
     ]
-    return [views.card(card, request.arguments) for card in cards]
+    return [object_json.card(card, request.arguments) for card in cards]
 
 
 def read_actions(request: ApiRequest) -> Any:
@@ -42,7 +47,7 @@ def read_actions(request: ApiRequest) -> Any:
         for action in request.store.actions.values()
         if action.author.member is member and request.can_see(action)
     )
-    return views.actions(member_actions, request.arguments, "all")
+    return object_json.actions(member_actions, request.arguments, "all")
 
 
 def read_organizations(request: ApiRequest) -> Any:
@@ -53,7 +58,7 @@ def read_organizations(request: ApiRequest) -> Any:
 def read_tokens(request: ApiRequest) -> Any:
     """Return the tokens of a member, which only the member can see."""
     if request.member is not request.principal.member:
-        raise Refusal(401, HIDDEN)
+        raise ApiError(401, HIDDEN)
     mine = (one for one in request.oauth.tokens.values() if one.kind == "key" and one.grant.account is request.member)
     return [token_json(one) for one in mine if one.is_valid]
 

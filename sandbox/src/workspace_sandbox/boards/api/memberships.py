@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.data.state import Board, Member, Organization
-from workspace_sandbox.boards.fields import ORGANIZATION, membership, memberships, select_fields
+from workspace_sandbox.boards.errors import NOT_FOUND, ApiError, invalid
+from workspace_sandbox.boards.object_fields import ORGANIZATION, membership, memberships, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 
 ROLES = frozenset({"admin", "normal", "observer"})
 FILTERS: Mapping[str, frozenset[str]] = {
@@ -30,7 +30,7 @@ def read_members(request: ApiRequest) -> Any:
     """Return the members of a board or an organization."""
     group = _group(request)
     roles = FILTERS[request.arguments.choice("filter", FILTERS, "all")]
-    return views.members((one for one in group.members.values() if group.role(one) in roles), request.arguments)
+    return object_json.members((one for one in group.members.values() if group.role(one) in roles), request.arguments)
 
 
 def read_memberships(request: ApiRequest) -> Any:
@@ -43,7 +43,7 @@ def read_memberships(request: ApiRequest) -> Any:
         members = [one for one in members if one is request.principal.member]
     rows = [membership(group, one) for one in members]
     if request.arguments.flag("member"):
-        member_rows = views.members(members, request.arguments.nested("member"))
+        member_rows = object_json.members(members, request.arguments.nested("member"))
         rows = [one | {"member": member_row} for one, member_row in zip(rows, member_rows, strict=True)]
     return rows
 
@@ -87,7 +87,7 @@ def put_membership(request: ApiRequest) -> Any:
     if not role:
         raise invalid("type")
     _set_role(request, board, member, role)
-    return membership(board, member) | {"member": views.members([member], request.arguments.nested("member"))[0]}
+    return membership(board, member) | {"member": object_json.members([member], request.arguments.nested("member"))[0]}
 
 
 def remove_member(request: ApiRequest) -> Any:
@@ -96,9 +96,9 @@ def remove_member(request: ApiRequest) -> Any:
     if member is not request.principal.member:
         _require_admin(request, group)
     if member.id not in group.members:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     if not any(group.role(one) == "admin" for one in group.members.values() if one is not member):
-        raise Refusal(403, {"message": "There must be at least one admin", "error": "ERROR"})
+        raise ApiError(403, {"message": "There must be at least one admin", "error": "ERROR"})
     if isinstance(group, Board):
         for card in group.cards():
             card.members = [one for one in card.members if one is not member]
@@ -116,7 +116,7 @@ def _group(request: ApiRequest) -> Group:
 
 def _require_admin(request: ApiRequest, group: Group) -> None:
     if request.principal.member is None or group.role(request.principal.member) != "admin":
-        raise Refusal(401, "unauthorized permission requested")
+        raise ApiError(401, "unauthorized permission requested")
 
 
 def _set_role(request: ApiRequest, group: Group, member: Member, role: str) -> None:
@@ -134,13 +134,13 @@ def _find_member(group: Group, identifier: str) -> Member:
     for member in group.members.values():
         if membership(group, member)["id"] == identifier.lower():
             return member
-    raise Refusal(404, NOT_FOUND)
+    raise ApiError(404, NOT_FOUND)
 
 
 def _describe(request: ApiRequest, group: Group) -> dict[str, Any]:
     if isinstance(group, Organization):
         return select_fields(ORGANIZATION, group)
-    brief = views.members(group.members.values(), request.arguments.nested("member"))
+    brief = object_json.members(group.members.values(), request.arguments.nested("member"))
     return {"id": group.id, "members": brief, "memberships": memberships(group)}
 
 

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.data.state import Board, Organization
-from workspace_sandbox.boards.fields import ORGANIZATION, select_fields, slug
+from workspace_sandbox.boards.errors import ApiError, invalid
+from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields, slug
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import Refusal, invalid
 
 NAME = re.compile(r"[a-z0-9_]{3,}")
 
@@ -17,21 +17,21 @@ def read(request: ApiRequest) -> Any:
     match = request.organization
     raw = select_fields(ORGANIZATION, match, request.arguments.fields())
     if request.arguments.is_requested("boards"):
-        raw["boards"] = views.boards(_boards(request, match), request.arguments.nested("board"))
+        raw["boards"] = object_json.boards(_boards(request, match), request.arguments.nested("board"))
     if request.arguments.is_requested("members"):
-        raw["members"] = views.members(match.members.values(), request.arguments.nested("member"))
+        raw["members"] = object_json.members(match.members.values(), request.arguments.nested("member"))
     return raw
 
 
 def read_boards(request: ApiRequest) -> Any:
     """Return the boards of an organization that the user can see."""
-    return views.boards(_boards(request, request.organization), request.arguments)
+    return object_json.boards(_boards(request, request.organization), request.arguments)
 
 
 def read_actions(request: ApiRequest) -> Any:
     """Return the actions on an organization's boards that the user can see."""
     visible_actions = (action for board in _boards(request, request.organization) for action in board.actions)
-    return views.actions(sorted(visible_actions, key=lambda one: one.id), request.arguments, "all")
+    return object_json.actions(sorted(visible_actions, key=lambda one: one.id), request.arguments, "all")
 
 
 def create(request: ApiRequest) -> Any:
@@ -41,7 +41,7 @@ def create(request: ApiRequest) -> Any:
     name = _check_name(
         request,
         requested_name or f"{slug(display).replace('-', '')}{len(request.store.organizations)}0",
-        given=bool(requested_name),
+        is_custom=bool(requested_name),
     )
     created = Organization(request.store.new_id(request.now), name, display, request.arguments.text("desc"))
     created.website = request.arguments.text("website") or None
@@ -53,7 +53,9 @@ def create(request: ApiRequest) -> Any:
 def update(request: ApiRequest) -> Any:
     """Update the names, description and website of an organization."""
     match, arguments = request.organization, request.arguments
-    name = _check_name(request, arguments.text("name"), given=True, but=match) if "name" in arguments else match.name
+    name = (
+        _check_name(request, arguments.text("name"), is_custom=True, but=match) if "name" in arguments else match.name
+    )
     display = arguments.text("displayName", min_length=1) if "displayName" in arguments else match.display_name
     match.name, match.display_name = name, display
     match.desc = arguments.text("desc") if "desc" in arguments else match.desc
@@ -74,9 +76,9 @@ def _boards(request: ApiRequest, owner: Organization) -> list[Board]:
     return [board for board in request.visible_boards() if board.organization is owner]
 
 
-def _check_name(request: ApiRequest, name: str, *, given: bool, but: Organization | None = None) -> str:
-    if given and not NAME.fullmatch(name):
+def _check_name(request: ApiRequest, name: str, *, is_custom: bool, but: Organization | None = None) -> str:
+    if is_custom and not NAME.fullmatch(name):
         raise invalid("name")
     if any(one.name == name for one in request.store.organizations.values() if one is not but):
-        raise Refusal(400, {"message": "Organization short name is taken", "error": "ERROR"})
+        raise ApiError(400, {"message": "Organization short name is taken", "error": "ERROR"})
     return name

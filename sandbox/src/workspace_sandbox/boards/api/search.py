@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, Card
-from workspace_sandbox.boards.fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.search_operators import parse_query
+from workspace_sandbox.boards.search_query import parse_query
 
 MODELS = frozenset({"all", "actions", "boards", "cards", "members", "organizations"})
 USUAL, MOST = 10, 1000
@@ -63,23 +63,23 @@ def _among(arguments: Arguments, name: str, identifier: str) -> bool:
 
 def _boards(boards: Iterable[Any], has: Callable[[str], bool], arguments: Arguments) -> list[Any]:
     hits = [board for board in boards if has(board.name)]
-    return [views.board(board, arguments) for board in hits[: arguments.number("limit", USUAL, MOST)]]
+    return [object_json.board(board, arguments) for board in hits[: arguments.number("limit", USUAL, MOST)]]
 
 
 def _cards(hits: Iterable[Card], arguments: Arguments) -> list[Any]:
     limit = arguments.number("limit", USUAL, MOST)
     first = arguments.number("page", 0, 100) * limit
-    return [views.card(card, arguments) for card in list(hits)[first : first + limit]]
+    return [object_json.card(card, arguments) for card in list(hits)[first : first + limit]]
 
 
 def _members(request: ApiRequest, has: Callable[[str], bool]) -> list[Any]:
     visible = {member.id: member for board in request.visible_boards() for member in board.members.values()}
     hits = (member for member in visible.values() if has(member.full_name) or has(member.username))
-    return views.members(hits, request.arguments.nested("member"))
+    return object_json.members(hits, request.arguments.nested("member"))
 
 
 def _comments(request: ApiRequest, boards: Iterable[Board], has: Callable[[str], bool]) -> list[Any]:
     limit = request.arguments.number("actions_limit", USUAL, MOST)
     comments = (action for board in boards for action in board.actions if action.type == "commentCard")
     hits = (action for action in comments if has(action.data["text"]))
-    return [views.action(action, Arguments({})) for action in islice(hits, limit)]
+    return [object_json.action(action, Arguments({})) for action in islice(hits, limit)]

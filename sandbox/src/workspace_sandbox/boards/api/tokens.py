@@ -3,11 +3,11 @@
 from typing import Any
 
 from workspace_sandbox.boards.access import token_json
-from workspace_sandbox.boards.fields import MEMBER, select_fields
+from workspace_sandbox.boards.errors import NOT_FOUND, ApiError
+from workspace_sandbox.boards.object_fields import MEMBER, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
-from workspace_sandbox.kit.auth.oauth import Token
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.oauth.server import Token
 
 
 def read(request: ApiRequest) -> Any:
@@ -29,4 +29,4 @@ def delete(request: ApiRequest) -> Any:
 
 
 def _token(request: ApiRequest) -> Token:
-    return require(request.oauth.find_unrevoked(request.path["token"], "key"), Refusal(404, NOT_FOUND))
+    return require(request.oauth.find_unrevoked(request.path["token"], "key"), ApiError(404, NOT_FOUND))

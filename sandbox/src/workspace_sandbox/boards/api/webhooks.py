@@ -5,10 +5,10 @@ from typing import Any
 
 from workspace_sandbox.boards.data.state import Member, Organization
 from workspace_sandbox.boards.deliveries import Model, Webhook
+from workspace_sandbox.boards.errors import INVALID_ID, MISSING_SCOPES, NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NOT_FOUND, Refusal, invalid
-from workspace_sandbox.kit.auth.oauth import Token
 from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.oauth.server import Token
 
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
 
@@ -21,7 +21,7 @@ def create(request: ApiRequest) -> Coroutine[Any, Any, Any]:
     async def check_and_create() -> Any:
         status = await request.deliverer.probe(url)
         if status != 200:
-            raise Refusal(400, f"URL ({url}) did not return 200 status code, got {status or 'no answer'}")
+            raise ApiError(400, f"URL ({url}) did not return 200 status code, got {status or 'no answer'}")
         _check_unique(request, token, model, url)
         webhook = Webhook(
             id=request.store.new_id(request.now),
@@ -77,9 +77,9 @@ def delete(request: ApiRequest) -> Any:
 
 def _token(request: ApiRequest) -> Token:
     """Return the token of the request, which must be the token in the path if there is one."""
-    token = require(request.principal.token, Refusal(401, MISSING_SCOPES))
+    token = require(request.principal.token, ApiError(401, MISSING_SCOPES))
     if request.path.get("token", token.value) != token.value:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return token
 
 
@@ -87,7 +87,7 @@ def _own(request: ApiRequest) -> Webhook:
     token = _token(request)
     webhook: Webhook | None = request.store.webhooks.get(request.path["webhook"].lower())
     if webhook is None or webhook.token is not token:
-        raise Refusal(404, NOT_FOUND)
+        raise ApiError(404, NOT_FOUND)
     return webhook
 
 
@@ -100,16 +100,16 @@ def _url(request: ApiRequest) -> str:
 
 def _model(request: ApiRequest) -> Model:
     identifier = request.arguments.text("idModel").lower()
-    shelves = (
+    collections = (
         request.store.boards,
         request.store.lists,
         request.store.cards,
         request.store.members,
         request.store.organizations,
     )
-    match: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
+    match: Model | None = next((collection[identifier] for collection in collections if identifier in collection), None)
     if match is None:
-        raise Refusal(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
+        raise ApiError(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
     match match:
         case Member():
             is_own = match is request.principal.member
@@ -118,10 +118,10 @@ def _model(request: ApiRequest) -> Model:
         case _:
             is_own = request.can_see(match)
     if not is_own:
-        raise Refusal(401, MISSING_SCOPES)
+        raise ApiError(401, MISSING_SCOPES)
     return match
 
 
 def _check_unique(request: ApiRequest, token: Token, model: Model, url: str) -> None:
     if any((one.token, one.model, one.url) == (token, model, url) for one in request.store.webhooks.values()):
-        raise Refusal(400, THERE_IS_ONE)
+        raise ApiError(400, THERE_IS_ONE)

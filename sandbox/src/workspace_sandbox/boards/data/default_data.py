@@ -13,10 +13,10 @@ from workspace_sandbox.boards.data.state import (
     CardList,
     Member,
     Organization,
-    format_timestamp,
 )
 from workspace_sandbox.boards.data.store import Store
-from workspace_sandbox.kit.data.random_ids import ReproducibleRandom
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 
 FIRST_CREATED_AT = 1_767_600_000.0
 """The creation time of the first board, 2026-01-05 08:00 UTC."""
@@ -83,7 +83,7 @@ class DefaultAccount:
     examples: dict[str, Any] = field(default_factory=dict)
 
 
-class DataBuilder:
+class DefaultDataBuilder:
     """Creates the objects in a store, each a little later than the previous one."""
 
     def __init__(self) -> None:
@@ -125,9 +125,9 @@ class DataBuilder:
 
     def cards(self, card_list: CardList, amount: int) -> list[Card]:
         """Create a list with varied cards."""
-        return [self.card(card_list, STEP * (place + 1)) for place in range(amount)]
+        return [self.card(card_list, STEP * (position + 1)) for position in range(amount)]
 
-    def card(self, card_list: CardList, place: float) -> Card:
+    def card(self, card_list: CardList, position: float) -> Card:
         """Create a card that differs from the previous ones in most fields."""
         number, labels = next(self._cards), list(card_list.board.labels.values())
         author = self.author_for(self.owner if number % 2 else self.colleague)
@@ -136,7 +136,7 @@ class DataBuilder:
             author,
             card_list,
             f"{VERBS[number % len(VERBS)]} {THINGS[number % len(THINGS)]}",
-            place,
+            position,
             desc=DESCRIPTIONS[number % len(DESCRIPTIONS)],
             due=format_timestamp(author.at + number % 90 * 86_400) if number % 3 == 0 else None,
             labels=labels[label : label + number % 4 % 3],
@@ -166,26 +166,26 @@ class DataBuilder:
 
 def build_default_account() -> DefaultAccount:
     """Create the default data, identical each time."""
-    seeder = DataBuilder()
-    allowed_at = seeder.now()
-    examples = _main_board(seeder) | _other_boards(seeder)
-    return DefaultAccount(seeder.store, seeder.owner, allowed_at, seeder.colleague, examples)
+    builder = DefaultDataBuilder()
+    allowed_at = builder.now()
+    examples = _main_board(builder) | _other_boards(builder)
+    return DefaultAccount(builder.store, builder.owner, allowed_at, builder.colleague, examples)
 
 
-def _main_board(seeder: DataBuilder) -> dict[str, Any]:
-    board = seeder.board("Product launch 🚀", "Everything until the **launch**.")
-    seeder.labels(board)
-    lists = [seeder.store.add_list(seeder.author_for(seeder.owner), board, name) for name, _ in OPEN_LISTS]
+def _main_board(builder: DefaultDataBuilder) -> dict[str, Any]:
+    board = builder.board("Product launch 🚀", "Everything until the **launch**.")
+    builder.labels(board)
+    lists = [builder.store.add_list(builder.author_for(builder.owner), board, name) for name, _ in OPEN_LISTS]
     for card_list, (_, amount) in zip(lists, OPEN_LISTS, strict=True):
-        seeder.archive(seeder.cards(card_list, amount)[::15])
+        builder.archive(builder.cards(card_list, amount)[::15])
     done, amount = DONE
-    finished = seeder.cards(seeder.store.add_list(seeder.author_for(seeder.owner), board, done), amount)
-    archived = [seeder.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
+    finished = builder.cards(builder.store.add_list(builder.author_for(builder.owner), board, done), amount)
+    archived = [builder.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
     worked_on = [card for card_list in lists[1:4] for card in list(card_list.cards.values())[1:5]]
     for card in worked_on:
-        seeder.work_on(card)
+        builder.work_on(card)
     for card in finished[:10]:
-        seeder.store.move_card(seeder.author_for(seeder.colleague), card, lists[4])
+        builder.store.move_card(builder.author_for(builder.colleague), card, lists[4])
     return {
         "board_id": board.id,
         "list_ids": [lists[1].id, lists[2].id],
@@ -195,19 +195,19 @@ def _main_board(seeder: DataBuilder) -> dict[str, Any]:
     }
 
 
-def _other_boards(seeder: DataBuilder) -> dict[str, Any]:
-    operations = seeder.board("Operations")
+def _other_boards(builder: DefaultDataBuilder) -> dict[str, Any]:
+    operations = builder.board("Operations")
     inbox, _ = (
-        seeder.store.add_list(seeder.author_for(seeder.owner), operations, name) for name in ("Inbox", "Running")
+        builder.store.add_list(builder.author_for(builder.owner), operations, name) for name in ("Inbox", "Running")
     )
-    seeder.store.add_label(seeder.now(), operations, "incident", "red")
-    seeder.cards(inbox, 12)
-    closed = seeder.board("Launch of last year")
-    seeder.cards(seeder.store.add_list(seeder.author_for(seeder.owner), closed, "Done"), 5)
+    builder.store.add_label(builder.now(), operations, "incident", "red")
+    builder.cards(inbox, 12)
+    closed = builder.board("Launch of last year")
+    builder.cards(builder.store.add_list(builder.author_for(builder.owner), closed, "Done"), 5)
     closed.closed = True
-    hidden = seeder.store.add_board(seeder.author_for(seeder.stranger), "Board of directors")
-    secret = seeder.store.add_list(seeder.author_for(seeder.stranger), hidden, "Agenda")
-    agenda = seeder.store.add_card(seeder.author_for(seeder.stranger), secret, "Numbers nobody else sees")
+    hidden = builder.store.add_board(builder.author_for(builder.stranger), "Board of directors")
+    secret = builder.store.add_list(builder.author_for(builder.stranger), hidden, "Agenda")
+    agenda = builder.store.add_card(builder.author_for(builder.stranger), secret, "Numbers nobody else sees")
     return {
         "other_board_id": operations.id,
         "other_board_list_id": inbox.id,

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.boards.data.default_data import DefaultAccount
 from workspace_sandbox.boards.data.state import SHADES, Author, Board, Card, CardList
-from workspace_sandbox.kit.arguments import suggest
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.input_validation import suggest
+from workspace_sandbox.kit.state.seed_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.boards.emulator import BoardsEmulator
 
 
 def apply_seed(trello: "BoardsEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects in *given* for the account and its colleague. Returns their identifiers by name."""
+    """Create the objects in *data* for the account and its colleague. Returns their identifiers by name."""
     data.check_object("boards")
     seed, author = trello.seed, Author(trello.seed.owner, None, trello.context.now())
     boards = [one.check_object("name", "desc", "labels", "lists", required="name") for one in data.list_items("boards")]
@@ -32,7 +32,7 @@ def _board(seed: DefaultAccount, author: Author, entry: SeedValue) -> dict[str, 
 def _color(entry: SeedValue) -> str | None:
     color = entry.value.get("color")
     if color is not None and color not in SHADES:
-        raise entry.error(f"There is no color {color!r}; {suggest(str(color), SHADES)}")
+        raise entry.error(f"Unknown color {color!r}; {suggest(str(color), SHADES)}")
     return str(color) if color is not None else None
 
 

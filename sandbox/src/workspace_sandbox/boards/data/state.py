@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.clock import to_datetime
-
 if TYPE_CHECKING:
-    from workspace_sandbox.boards.data.custom_field_state import CustomField, FieldValue
+    from workspace_sandbox.boards.data.custom_field_objects import CustomField, FieldValue
 
 COLORS = ("green", "yellow", "orange", "red", "purple", "blue", "sky", "lime", "pink", "black")
 SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_light", "_dark"))
@@ -20,13 +18,8 @@ Position = float | str
 """A position: a positive number, ``top`` or ``bottom``."""
 
 
-def format_timestamp(at: float) -> str:
-    """Return a timestamp in the vendor's format."""
-    return to_datetime(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def resolve_position(existing: Iterable[float], position: Position) -> float:
-    """Return the number for *place* among the positions in *taken*."""
+    """Return the number for *position* among the *existing* ones."""
     if isinstance(position, float):
         return position
     return min(existing, default=2 * STEP) / 2 if position == "top" else max(existing, default=0.0) + STEP
@@ -143,7 +136,7 @@ class CardList:
     subscribed: bool = False
     cards: dict[str, "Card"] = field(default_factory=dict)
 
-    def siblings(self) -> Iterable["CardList"]:
+    def neighbours(self) -> Iterable["CardList"]:
         """Return all lists of the board."""
         return self.board.lists.values()
 
@@ -192,7 +185,7 @@ class Card:
         """The board of the card's list."""
         return self.card_list.board
 
-    def siblings(self) -> Iterable["Card"]:
+    def neighbours(self) -> Iterable["Card"]:
         """Return all cards of the list."""
         return self.card_list.cards.values()
 
@@ -243,7 +236,7 @@ class Checklist:
         """The board of the checklist's card."""
         return self.card.board
 
-    def siblings(self) -> Iterable["Checklist"]:
+    def neighbours(self) -> Iterable["Checklist"]:
         """Return all checklists of the card."""
         return self.card.checklists.values()
 
@@ -259,6 +252,6 @@ class CheckItem:
     complete: bool = False
     due: str | None = None
 
-    def siblings(self) -> Iterable["CheckItem"]:
+    def neighbours(self) -> Iterable["CheckItem"]:
         """Return all items of the checklist."""
         return self.checklist.items.values()

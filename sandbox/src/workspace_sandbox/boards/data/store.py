@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from workspace_sandbox.boards.data.custom_field_state import CustomField
+from workspace_sandbox.boards.data.custom_field_objects import CustomField
 from workspace_sandbox.boards.data.state import (
     Action,
     Author,
@@ -17,12 +17,12 @@ from workspace_sandbox.boards.data.state import (
     Member,
     Organization,
     Position,
-    format_timestamp,
     resolve_position,
 )
-from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.data.random_ids import ReproducibleRandom
-from workspace_sandbox.kit.hooks import ignore_event
+from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.kit.clock import format_timestamp
+from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
+from workspace_sandbox.kit.webhook_sender import ignore_event
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -111,17 +111,17 @@ class Store:
         self._remove_all(self.custom_fields, board.custom_fields)
         del self.boards[board.id]
 
-    def add_list(self, author: Author, board: Board, name: str, place: Position = "bottom") -> CardList:
+    def add_list(self, author: Author, board: Board, name: str, position: Position = "bottom") -> CardList:
         """Create a list."""
-        pos = resolve_position([other.pos for other in board.lists.values()], place)
+        pos = resolve_position([other.pos for other in board.lists.values()], position)
         card_list = CardList(self.new_id(author.at), board, name, pos)
         self.lists[card_list.id] = board.lists[card_list.id] = card_list
         self.record(author, "createList", card_list)
         return card_list
 
-    def resolve_position(self, thing: Card | CardList | Checklist | CheckItem, place: Position) -> float:
-        """Return the number of *place* for *thing* among its siblings."""
-        return resolve_position([other.pos for other in thing.siblings() if other is not thing], place)
+    def resolve_position(self, thing: Card | CardList | Checklist | CheckItem, position: Position) -> float:
+        """Return the number of *position* for *thing* among its neighbours."""
+        return resolve_position([other.pos for other in thing.neighbours() if other is not thing], position)
 
     def update_list(self, author: Author, card_list: CardList, changes: Mapping[str, Any]) -> None:
         """Update the name, state or position of a list. Records an action for each changed value."""
@@ -156,12 +156,12 @@ class Store:
         del self.labels[label.id], label.board.labels[label.id]
 
     def add_card(
-        self, author: Author, card_list: CardList, name: str, place: Position = "bottom", **values: Any
+        self, author: Author, card_list: CardList, name: str, position: Position = "bottom", **values: Any
     ) -> Card:
         """Create a card. *values* are attributes of ``Card``."""
         identifier = self.new_id(author.at)
         card_list.board.cards_made += 1
-        pos = resolve_position((other.pos for other in card_list.cards.values()), place)
+        pos = resolve_position((other.pos for other in card_list.cards.values()), position)
         number = card_list.board.cards_made
         card = Card(identifier, self.link(identifier), card_list, number, name, pos, author.at, **values)
         self.cards[card.id] = card_list.cards[card.id] = card
@@ -217,9 +217,9 @@ class Store:
         if action.card:
             action.card.actions.remove(action)
 
-    def add_checklist(self, author: Author, card: Card, name: str, place: Position = "bottom") -> Checklist:
+    def add_checklist(self, author: Author, card: Card, name: str, position: Position = "bottom") -> Checklist:
         """Add a checklist to a card."""
-        pos = resolve_position([other.pos for other in card.checklists.values()], place)
+        pos = resolve_position([other.pos for other in card.checklists.values()], position)
         checklist = Checklist(self.new_id(author.at), card, name, pos)
         self.checklists[checklist.id] = card.checklists[checklist.id] = checklist
         self.record(author, "addChecklistToCard", card, checklist={"id": checklist.id, "name": name})
@@ -230,13 +230,20 @@ class Store:
         del self.checklists[checklist.id], checklist.card.checklists[checklist.id]
 
     def add_item(
-        self, at: float, checklist: Checklist, name: str, place: Position = "bottom", *, most: int = 200, **values: Any
+        self,
+        at: float,
+        checklist: Checklist,
+        name: str,
+        position: Position = "bottom",
+        *,
+        max_items: int = 200,
+        **values: Any,
     ) -> CheckItem:
-        """Add an item to a checklist with fewer than *most* items. *values* are attributes of ``CheckItem``."""
+        """Add an item to a checklist with fewer than *max_items* items. *values* are attributes of ``CheckItem``."""
         # Trello's page on limits describes its numbers as examples that vary, so the caller provides one.
-        if len(checklist.items) >= most:
-            raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
-        pos = resolve_position([other.pos for other in checklist.items.values()], place)
+        if len(checklist.items) >= max_items:
+            raise ApiError(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
+        pos = resolve_position([other.pos for other in checklist.items.values()], position)
         item = CheckItem(self.new_id(at), checklist, name, pos, **values)
         checklist.items[item.id] = item
         checklist.card.active_at = at
@@ -280,13 +287,13 @@ class Store:
         kind: str,
         subject: Board | CardList | Card,
         new: Mapping[str, Any],
-        told: Mapping[str, Any],
+        extra: Mapping[str, Any],
     ) -> Action:
         board = subject.board
         data: dict[str, Any] = {"board": {"id": board.id, "name": board.name, "shortLink": board.short_link}}
         card = subject if isinstance(subject, Card) else None
         card_list = subject if isinstance(subject, CardList) else card and card.card_list
-        if card_list and "listBefore" not in told:
+        if card_list and "listBefore" not in extra:
             data["list"] = _named(card_list)
         if card:
             data["card"] = {
@@ -296,7 +303,7 @@ class Store:
                 "shortLink": card.short_link,
                 **new,
             }
-        return Action(self.new_id(author.at), kind, author, board, card, data | dict(told))
+        return Action(self.new_id(author.at), kind, author, board, card, data | dict(extra))
 
     def _assign_to_board(self, card: Card) -> None:
         """Assign a short number to a card that was moved to another board, and clear its labels and custom fields."""
@@ -306,15 +313,15 @@ class Store:
         card.number = card.board.cards_made
 
     @staticmethod
-    def _remove_all(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
+    def _remove_all(collection: dict[str, Any], identifiers: Iterable[str]) -> None:
         for identifier in identifiers:
-            shelf.pop(identifier, None)
+            collection.pop(identifier, None)
 
 
 def _named(card_list: CardList) -> dict[str, str]:
     return {"id": card_list.id, "name": card_list.name}
 
 
-def _clear_all(*shelves: dict[str, Any] | list[Any]) -> None:
-    for shelf in shelves:
-        shelf.clear()
+def _clear_all(*collections: dict[str, Any] | list[Any]) -> None:
+    for collection in collections:
+        collection.clear()

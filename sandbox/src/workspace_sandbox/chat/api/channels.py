@@ -3,10 +3,10 @@
 import re
 from typing import Any, Literal
 
-from workspace_sandbox.chat import wire
+from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import Channel
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 
 NAME = re.compile(r"[\w-]+")
 MAX_NAME_LENGTH, MAX_TOPIC_LENGTH, MAX_INVITED = 80, 250, 1000
@@ -25,9 +25,9 @@ def invite(request: ApiRequest) -> dict[str, Any]:
     """``conversations.invite``. If one user cannot be invited, none are."""
     channel, users = _own(request), request.arguments.words("users")
     if not users:
-        raise SlackError("no_user")
+        raise ApiError("no_user")
     if len(users) > MAX_INVITED:
-        raise SlackError("too_many_users")
+        raise ApiError("too_many_users")
     for user in users:
         _check_invitable(request, channel, user)
     for user in users:
@@ -39,9 +39,9 @@ def archive(request: ApiRequest) -> dict[str, Any]:
     """``conversations.archive``."""
     channel = writable_channel(request)
     if channel.is_archived:
-        raise SlackError("already_archived")
+        raise ApiError("already_archived")
     if channel.is_general:
-        raise SlackError("cant_archive_general")
+        raise ApiError("cant_archive_general")
     request.workspace.archive(channel, request.workspace.team.bot_user_id, archived=True)
     return {}
 
@@ -50,7 +50,7 @@ def unarchive(request: ApiRequest) -> dict[str, Any]:
     """``conversations.unarchive``."""
     channel = writable_channel(request)
     if not channel.is_archived:
-        raise SlackError("not_archived")
+        raise ApiError("not_archived")
     request.workspace.archive(channel, request.workspace.team.bot_user_id, archived=False)
     return {}
 
@@ -59,7 +59,7 @@ def rename(request: ApiRequest) -> dict[str, Any]:
     """``conversations.rename``, which only the creator of a channel can use."""
     channel = _own(request)
     if channel.creator != request.workspace.team.bot_user_id:
-        raise SlackError("not_authorized")
+        raise ApiError("not_authorized")
     request.workspace.rename(channel, _name(request, channel), request.workspace.team.bot_user_id)
     return _describe(request, channel)
 
@@ -88,7 +88,7 @@ def require_write(request: ApiRequest, channel: Channel) -> None:
 def _noted(request: ApiRequest, what: Literal["topic", "purpose"]) -> dict[str, Any]:
     channel, value = _own(request), request.arguments.optional(what) or ""
     if len(value) > MAX_TOPIC_LENGTH:
-        raise SlackError("too_long")
+        raise ApiError("too_long")
     request.workspace.set_note(channel, what, value, request.workspace.team.bot_user_id)
     return _describe(request, channel)
 
@@ -96,13 +96,13 @@ def _noted(request: ApiRequest, what: Literal["topic", "purpose"]) -> dict[str, 
 def _name(request: ApiRequest, renamed: Channel | None = None) -> str:
     name = (request.arguments.optional("name") or "").strip()
     if not name:
-        raise SlackError("invalid_name_required")
+        raise ApiError("invalid_name_required")
     if len(name) > MAX_NAME_LENGTH:
-        raise SlackError("invalid_name_maxlength")
+        raise ApiError("invalid_name_maxlength")
     if not NAME.fullmatch(name) or name != name.lower():
-        raise SlackError("invalid_name_specials")
+        raise ApiError("invalid_name_specials")
     if any(channel.name == name and channel is not renamed for channel in request.workspace.channels.values()):
-        raise SlackError("name_taken")
+        raise ApiError("name_taken")
     return name
 
 
@@ -110,7 +110,7 @@ def writable_channel(request: ApiRequest) -> Channel:
     """Return the channel of the request, which the token can change and the bot is in."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     if is_direct(channel):
-        raise SlackError("method_not_supported_for_channel_type")
+        raise ApiError("method_not_supported_for_channel_type")
     require_write(request, channel)
     return request.workspace.joined(channel.id)
 
@@ -118,18 +118,18 @@ def writable_channel(request: ApiRequest) -> Channel:
 def _own(request: ApiRequest) -> Channel:
     channel = writable_channel(request)
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise ApiError("is_archived")
     return channel
 
 
 def _check_invitable(request: ApiRequest, channel: Channel, user: str) -> None:
     if user not in request.workspace.users:
-        raise SlackError("user_not_found")
+        raise ApiError("user_not_found")
     if user == request.workspace.team.bot_user_id:
-        raise SlackError("cant_invite_self")
+        raise ApiError("cant_invite_self")
     if user in channel.members:
-        raise SlackError("already_in_channel")
+        raise ApiError("already_in_channel")
 
 
 def _describe(request: ApiRequest, channel: Channel) -> dict[str, Any]:
-    return {"channel": wire.channel(request.workspace, channel, membership=True, members=False)}
+    return {"channel": object_json.channel(request.workspace, channel, membership=True, members=False)}

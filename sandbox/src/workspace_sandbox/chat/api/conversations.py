@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.chat import paging, wire
+from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.data.channel import MICROSECONDS, Channel, Message, from_ts
 from workspace_sandbox.chat.data.state import User
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import FAMILIES, ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE = 100
@@ -27,7 +27,7 @@ def list_joined(request: ApiRequest) -> dict[str, Any]:
     """``users.conversations``: the conversations of a user that the bot can see, without member counts."""
     user = request.arguments.optional("user") or request.workspace.team.bot_user_id
     if user not in request.workspace.users:
-        raise SlackError("user_not_found")
+        raise ApiError("user_not_found")
     # No member counts and no ``is_member``, as in the samples in Slack's own libraries.
     joined = {name: channel for name, channel in request.workspace.channels.items() if user in channel.members}
     return _listed(request, joined, counted=False)
@@ -37,7 +37,7 @@ def info(request: ApiRequest) -> dict[str, Any]:
     """``conversations.info``."""
     channel = request.visible("read")
     members = request.arguments.flag("include_num_members")
-    channel_json = wire.channel(request.workspace, channel, membership=True, members=members)
+    channel_json = object_json.channel(request.workspace, channel, membership=True, members=members)
     return {
         "channel": channel_json | ({"last_read": channel.last_read} if request.workspace.is_member(channel) else {})
     }
@@ -48,7 +48,7 @@ def members(request: ApiRequest) -> dict[str, Any]:
     channel = request.visible("read")
     limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     everyone = {member: member for member in channel.members}
-    page, following = paging.paginate(everyone, "user_id", request.arguments.optional("cursor"), limit)
+    page, following = pagination.paginate(everyone, "user_id", request.arguments.optional("cursor"), limit)
     return {"members": page} | following
 
 
@@ -62,9 +62,9 @@ def open_im(request: ApiRequest) -> dict[str, Any]:
         return _opened(request, channel, opened=not was_open)
     users = [_openable(request, user) for user in request.arguments.words("users")]
     if not users:
-        raise SlackError("users_list_not_supplied")
+        raise ApiError("users_list_not_supplied")
     if len(users) > MAX_GROUP_SIZE:
-        raise SlackError("too_many_users")
+        raise ApiError("too_many_users")
     request.require("mpim:write" if len(users) > 1 else "im:write")
     channel, opened = request.workspace.direct_with(users)
     return _opened(request, channel, opened=opened)
@@ -74,14 +74,14 @@ def join(request: ApiRequest) -> dict[str, Any]:
     """``conversations.join``."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     if channel.is_private:
-        raise SlackError("method_not_supported_for_channel_type")
+        raise ApiError("method_not_supported_for_channel_type")
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise ApiError("is_archived")
     if request.workspace.is_member(channel):
         request.warnings.append("already_in_channel")
     else:
         request.workspace.join(channel, request.workspace.team.bot_user_id)
-    return {"channel": wire.channel(request.workspace, channel, membership=True, members=False)}
+    return {"channel": object_json.channel(request.workspace, channel, membership=True, members=False)}
 
 
 def history(request: ApiRequest) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def replies(request: ApiRequest) -> dict[str, Any]:
     """``conversations.replies``: a thread, parent first, then oldest first. For the ID of a reply, only that reply."""
     channel = _read(request)
     ts = request.arguments.text("ts")
-    root = require(channel.messages.get(ts), SlackError("thread_not_found"))
+    root = require(channel.messages.get(ts), ApiError("thread_not_found"))
     start = _cursor(request)
     between = _between(request, None)
     thread = [channel.messages[reply] for reply in channel.threads.get(ts, [])]
@@ -114,15 +114,15 @@ def _listed(request: ApiRequest, conversations: Mapping[str, Channel], *, counte
     """Return a page of *conversations*. It is filtered after it is cut, so it can be short or empty."""
     types = set(request.arguments.words("types")) or {"public_channel"}
     if not types <= FAMILIES.keys():
-        raise SlackError("invalid_types")
+        raise ApiError("invalid_types")
     for kind in sorted(types):
         request.require_for(kind, "read")
     limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     # The page is cut before it is filtered, as in Slack, so short and empty pages occur before the last one.
-    page, following = paging.paginate(conversations, "team", request.arguments.optional("cursor"), limit)
+    page, following = pagination.paginate(conversations, "team", request.arguments.optional("cursor"), limit)
     without_archived = request.arguments.flag("exclude_archived")
     visible = [
-        wire.channel(request.workspace, channel, membership=counted, members=counted)
+        object_json.channel(request.workspace, channel, membership=counted, members=counted)
         for channel in page
         if channel.type in types
         and request.workspace.can_see(channel)
@@ -132,18 +132,18 @@ def _listed(request: ApiRequest, conversations: Mapping[str, Channel], *, counte
 
 
 def _openable(request: ApiRequest, user_id: str) -> User:
-    user = require(request.workspace.users.get(user_id), SlackError("user_not_found"))
+    user = require(request.workspace.users.get(user_id), ApiError("user_not_found"))
     if user.deleted:
-        raise SlackError("user_disabled")
+        raise ApiError("user_disabled")
     if user.is_bot:
-        raise SlackError("invalid_user_combination")
+        raise ApiError("invalid_user_combination")
     return user
 
 
 def _opened(request: ApiRequest, channel: Channel, *, opened: bool) -> dict[str, Any]:
     if channel.type not in {"im", "mpim"}:
-        raise SlackError("method_not_supported_for_channel_type")
-    channel_json = wire.channel(request.workspace, channel, membership=False, members=False)
+        raise ApiError("method_not_supported_for_channel_type")
+    channel_json = object_json.channel(request.workspace, channel, membership=False, members=False)
     full = channel_json if request.arguments.flag("return_im") else {"id": channel.id}
     return {"channel": full} | ({} if opened else {"no_op": True, "already_open": True})
 
@@ -176,7 +176,7 @@ def _instant(request: ApiRequest, name: str) -> int | None:
         return None
     match = INSTANT.fullmatch(f"{value:.6f}" if isinstance(value, float) else str(value))
     if match is None:
-        raise SlackError(f"invalid_ts_{name}")
+        raise ApiError(f"invalid_ts_{name}")
     return int(match[1]) * MICROSECONDS + int((match[2] or "").ljust(6, "0"))
 
 
@@ -184,9 +184,9 @@ def _cursor(request: ApiRequest) -> int | None:
     cursor = request.arguments.optional("cursor")
     if not cursor:
         return None
-    key = paging.decode_cursor("next_ts", cursor)
+    key = pagination.decode_cursor("next_ts", cursor)
     if not MICROS.fullmatch(key):
-        raise SlackError("invalid_cursor")
+        raise ApiError("invalid_cursor")
     return int(key)
 
 
@@ -198,7 +198,7 @@ def _page(request: ApiRequest, channel: Channel, matching: Iterable[Message]) ->
     for message in matching:
         # The key is missing on the last page of a history. Lists of channels have an empty string instead.
         if len(page) == limit:
-            cursor = paging.encode_cursor("next_ts", str(from_ts(message.ts)))
+            cursor = pagination.encode_cursor("next_ts", str(from_ts(message.ts)))
             return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}
-        page.append(wire.message(request.workspace, channel, message, metadata=metadata))
+        page.append(object_json.message(request.workspace, channel, message, metadata=metadata))
     return {"messages": page, "has_more": False}, {}

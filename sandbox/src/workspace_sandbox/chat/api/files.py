@@ -6,15 +6,15 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.access import Installations
+from workspace_sandbox.chat import object_json
+from workspace_sandbox.chat.access import SlackOAuth
 from workspace_sandbox.chat.api.messages import destination, escape, parse_thread
 from workspace_sandbox.chat.data.channel import Channel
+from workspace_sandbox.chat.data.files import File
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.data.uploads import File
+from workspace_sandbox.chat.errors import ApiError, invalid_arguments
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError, invalid_arguments
-from workspace_sandbox.kit.auth.oauth import read_bearer_token
+from workspace_sandbox.kit.oauth.server import read_bearer_token
 
 MAX_CHANNELS = 100
 MAX_PAGE_SIZE = 1000
@@ -35,9 +35,9 @@ def get_upload_url(request: ApiRequest) -> dict[str, Any]:
     return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
 
 
-async def receive_content(oauth: Installations, request: web.Request) -> web.Response:
+async def receive_content(oauth: SlackOAuth, request: web.Request) -> web.Response:
     """Receive the content, as a raw body or a form. The URL needs no token."""
-    announced = (one for home in oauth.accounts.values() for one in home.workspace.files.values())
+    announced = (one for installation in oauth.accounts.values() for one in installation.workspace.files.values())
     file = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
     if file is None or file.complete:
         return web.Response(status=404, text="Not Found")
@@ -75,7 +75,7 @@ def _announced_files(request: ApiRequest) -> list[File]:
     # Possible once only: completed files are no longer found.
     files = [one for one in matches if one is not None and one.content is not None and not one.complete]
     if len(files) < len(specs):
-        raise SlackError("file_not_found")
+        raise ApiError("file_not_found")
     for one, spec in zip(files, specs, strict=True):
         one.title = str(spec.get("title") or one.name)
     return files
@@ -84,7 +84,7 @@ def _announced_files(request: ApiRequest) -> list[File]:
 def _target_channels(request: ApiRequest) -> list[str]:
     channels = [*filter(None, [request.arguments.optional("channel_id")]), *request.arguments.words("channels")]
     if len(channels) > MAX_CHANNELS:
-        raise SlackError("channels_limit_exceeded")
+        raise ApiError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
 
@@ -121,7 +121,7 @@ def delete(request: ApiRequest) -> dict[str, Any]:
     """``files.delete``. Messages show a placeholder for the file."""
     file = _file(request)
     if file.user != request.workspace.team.bot_user_id:
-        raise SlackError("cant_delete_file")
+        raise ApiError("cant_delete_file")
     file.deleted, file.content = True, b""
     request.workspace.emit_event(None, {"type": "file_deleted", "file_id": file.id})
     return {}
@@ -129,20 +129,20 @@ def delete(request: ApiRequest) -> dict[str, Any]:
 
 def reject_old_upload(_: ApiRequest) -> dict[str, Any]:
     """``files.upload``, which Slack has discontinued."""
-    raise SlackError("method_deprecated")
+    raise ApiError("method_deprecated")
 
 
-async def download(oauth: Installations, request: web.Request) -> web.StreamResponse:
+async def download(oauth: SlackOAuth, request: web.Request) -> web.StreamResponse:
     """Return the content of a file if the token can read files. Other requests are redirected to the sign-in page."""
     team_id, _, identifier = request.match_info["file"].partition("-")
-    home = oauth.accounts.get(team_id)
-    file = home.workspace.files.get(identifier) if home else None
-    if home is None or file is None or file.deleted or not can_see(home.workspace, file):
+    installation = oauth.accounts.get(team_id)
+    file = installation.workspace.files.get(identifier) if installation else None
+    if installation is None or file is None or file.deleted or not can_see(installation.workspace, file):
         return web.Response(status=404, text="Not Found")
     token = oauth.find_valid(read_bearer_token(request), "access")
-    if token is None or token.grant.account is not home or "files:read" not in oauth.scopes(home):
+    if token is None or token.grant.account is not installation or "files:read" not in oauth.scopes(installation):
         # Neither a 401 nor a 403: a client that does not check stores an HTML page as its file.
-        return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
+        return web.Response(status=302, headers={"Location": f"{installation.workspace.team.url}?redir={request.path}"})
     return web.Response(body=file.content, content_type=file.mimetype)
 
 
@@ -157,9 +157,9 @@ def can_see(workspace: Workspace, file: File) -> bool:
 def _file(request: ApiRequest) -> File:
     file = request.workspace.files.get(request.arguments.text("file"))
     if file is None or not can_see(request.workspace, file):
-        raise SlackError("file_not_found")
+        raise ApiError("file_not_found")
     if file.deleted:
-        raise SlackError("file_deleted")
+        raise ApiError("file_deleted")
     return file
 
 
@@ -171,7 +171,7 @@ def _describe(request: ApiRequest, file: File) -> dict[str, Any]:
         if workspace.can_see(channel):
             posts_json = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
             shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = posts_json
-    return wire.file(workspace, file) | {"shares": shares}
+    return object_json.file(workspace, file) | {"shares": shares}
 
 
 def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
@@ -179,7 +179,7 @@ def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
     channel, user = request.arguments.optional("channel"), request.arguments.optional("user")
     kinds = set(request.arguments.words("types")) or {"all"}
     if not kinds <= KINDS:
-        raise SlackError("unknown_type")
+        raise ApiError("unknown_type")
     since, until = _instant(request, "ts_from", 0.0), _instant(request, "ts_to", math.inf)
 
     def is_match(file: File) -> bool:

@@ -4,10 +4,10 @@ import json
 import re
 from typing import Any
 
-from workspace_sandbox.chat import wire
+from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
+from workspace_sandbox.chat.errors import ApiError, invalid_arguments
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 from workspace_sandbox.kit.errors import require
 
 POST_LENGTH = 40_000
@@ -46,7 +46,7 @@ def update(request: ApiRequest) -> dict[str, Any]:
     channel, message = _own(request, "cant_update_message")
     window = request.knobs["edit_window_seconds"]
     if window and request.workspace.now() - float(message.ts) > window:
-        raise SlackError("edit_window_closed")
+        raise ApiError("edit_window_closed")
     content = parse_content(request, UPDATE_LENGTH)
     if "text" in content:
         # A new text without blocks removes the old blocks. Attachments and metadata remain (``chat.update``).
@@ -66,7 +66,7 @@ def post_ephemeral(request: ApiRequest) -> dict[str, Any]:
     """``chat.postEphemeral``, whose message is shown to one user and not stored."""
     channel = destination(request, request.arguments.text("channel"))
     if request.arguments.text("user") not in channel.members:
-        raise SlackError("user_not_in_channel")
+        raise ApiError("user_not_in_channel")
     parse_content(request)
     parse_thread(request, channel)
     request.limits.count_post(channel.id)
@@ -109,18 +109,18 @@ def destination(request: ApiRequest, named: str) -> Channel:
         user = workspace.users.get(named)
         # The same code as for an unknown channel, so that the existence of users is not revealed.
         if user is None or user.deleted or user.is_bot:
-            raise SlackError("channel_not_found")
+            raise ApiError("channel_not_found")
         return workspace.direct_with([user])[0]
     is_channel_id = named in workspace.channels
     channel = workspace.visible(named) if is_channel_id else workspace.find_public(named.removeprefix("#"))
     partner = workspace.im_partner(channel)
     if partner is not None and partner.deleted:
-        raise SlackError("channel_not_found")
+        raise ApiError("channel_not_found")
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise ApiError("is_archived")
     # A private channel without the bot is ``channel_not_found`` earlier, so that its existence is not revealed.
     if not workspace.is_member(channel) and "chat:write.public" not in request.scopes:
-        raise SlackError("not_in_channel")
+        raise ApiError("not_in_channel")
     return channel
 
 
@@ -129,10 +129,10 @@ def _own(request: ApiRequest, error_code: str) -> tuple[Channel, Message]:
     channel = request.workspace.visible(request.arguments.text("channel"))
     message = request.workspace.message(channel, request.arguments.text("ts"))
     if channel.is_archived:
-        raise SlackError("is_inactive")
+        raise ApiError("is_inactive")
     # A bot can edit only its own messages, independent of its scopes.
     if message.bot_id != request.workspace.team.bot_id:
-        raise SlackError(error_code)
+        raise ApiError(error_code)
     return channel, message
 
 
@@ -143,13 +143,13 @@ def parse_content(request: ApiRequest, max_length: int = POST_LENGTH) -> dict[st
     fields = {"blocks": _blocks(request), "attachments": _attachments(request), "metadata": _metadata(request)}
     content = {name: value for name, value in fields.items() if value is not None}
     if not (text or "").strip() and not content.get("blocks") and not content.get("attachments"):
-        raise SlackError("no_text")
+        raise ApiError("no_text")
     if text is None:
         return content
     escaped_text = escape(text)
     # Updates are measured after escaping ``&`` as ``&amp;``, posts before, so a message may be too long to update.
     if len(escaped_text if max_length == UPDATE_LENGTH else text) > max_length:
-        raise SlackError("msg_too_long")
+        raise ApiError("msg_too_long")
     return content | {"text": escaped_text}
 
 
@@ -158,12 +158,12 @@ def _blocks(request: ApiRequest) -> list[Any] | None:
     if blocks is None:
         return None
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise SlackError("invalid_blocks_format")
+        raise ApiError("invalid_blocks_format")
     untyped = (number for number, block in enumerate(blocks) if "type" not in block)
     violations = [f"missing required field: type [json-pointer:/blocks/{number}/type]" for number in untyped]
     if violations or len(blocks) > MAX_BLOCKS:
         messages = violations or [f"no more than {MAX_BLOCKS} items allowed [json-pointer:/blocks]"]
-        raise SlackError("invalid_blocks", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
+        raise ApiError("invalid_blocks", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
     return blocks
 
 
@@ -172,9 +172,9 @@ def _attachments(request: ApiRequest) -> list[Any] | None:
     if attachments is None:
         return None
     if not isinstance(attachments, list) or not all(isinstance(attachment, dict) for attachment in attachments):
-        raise SlackError("invalid_attachments")
+        raise ApiError("invalid_attachments")
     if len(attachments) > MAX_ATTACHMENTS:
-        raise SlackError("too_many_attachments")
+        raise ApiError("too_many_attachments")
     return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
 
 
@@ -183,11 +183,11 @@ def _metadata(request: ApiRequest) -> dict[str, Any] | None:
     if metadata is None:
         return None
     if not isinstance(metadata, dict):
-        raise SlackError("invalid_metadata_format")
+        raise ApiError("invalid_metadata_format")
     if not isinstance(metadata.get("event_type"), str) or not isinstance(metadata.get("event_payload"), dict):
-        raise SlackError("invalid_metadata_schema")
+        raise ApiError("invalid_metadata_schema")
     if len(json.dumps(metadata)) > METADATA_BYTES:
-        raise SlackError("metadata_too_large")
+        raise ApiError("metadata_too_large")
     return {name: metadata[name] for name in ("event_type", "event_payload")}
 
 
@@ -205,10 +205,10 @@ def parse_thread(request: ApiRequest, channel: Channel) -> dict[str, Any]:
     if not isinstance(ts, str):
         raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
     if not TS.fullmatch(ts):
-        raise SlackError("invalid_thread_ts")
-    root = require(channel.find_thread_parent(ts), SlackError("thread_not_found"))
+        raise ApiError("invalid_thread_ts")
+    root = require(channel.find_thread_parent(ts), ApiError("thread_not_found"))
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
-        raise SlackError("cannot_reply_to_message")
+        raise ApiError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if request.arguments.flag("reply_broadcast") else {}
     strays = request.knobs["reply_to_reply"] == "stray"
     return {"thread_ts": ts if strays else root.ts} | subtype
@@ -220,5 +220,5 @@ def _split_text(text: str) -> list[str]:
 
 
 def _posted(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    message_json = wire.message(request.workspace, channel, message)
+    message_json = object_json.message(request.workspace, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": message_json}

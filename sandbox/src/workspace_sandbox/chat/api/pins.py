@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from workspace_sandbox.chat import wire
+from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.api.messages import permalink
 from workspace_sandbox.chat.api.reactions import item
 from workspace_sandbox.chat.data.channel import Channel, Message, Pin
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 
 MAX_PINS = 100
 
@@ -16,9 +16,9 @@ def add(request: ApiRequest) -> dict[str, Any]:
     """``pins.add``."""
     channel, message = item(request)
     if message.ts in channel.pins:
-        raise SlackError("already_pinned")
+        raise ApiError("already_pinned")
     if len(channel.pins) >= MAX_PINS:
-        raise SlackError("not_pinnable")
+        raise ApiError("not_pinnable")
     channel.pins[message.ts] = Pin(int(request.workspace.now()), request.workspace.team.bot_user_id)
     _emit(request, "pin_added", channel, message)
     return {}
@@ -28,7 +28,7 @@ def remove(request: ApiRequest) -> dict[str, Any]:
     """``pins.remove``."""
     channel, message = item(request)
     if message.ts not in channel.pins:
-        raise SlackError("not_pinned")
+        raise ApiError("not_pinned")
     del channel.pins[message.ts]
     _emit(request, "pin_removed", channel, message)
     return {}
@@ -42,20 +42,22 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
 
 
 def _describe(request: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
-    item_json = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
+    item_json = object_json.message(request.workspace, channel, message) | {
+        "permalink": permalink(request, channel, message)
+    }
     base = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
     return base | {"message": item_json}
 
 
-def _emit(request: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
+def _emit(request: ApiRequest, event_type: str, channel: Channel, message: Message) -> None:
     item_json = {
         "type": "message",
         "created": int(request.workspace.now()),
         "created_by": request.workspace.team.bot_user_id,
     }
-    item = item_json | {"channel": channel.id, "message": wire.message(request.workspace, channel, message)}
-    event = {"type": happened, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
+    item = item_json | {"channel": channel.id, "message": object_json.message(request.workspace, channel, message)}
+    event = {"type": event_type, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
     extra: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
     request.workspace.emit_event(
-        channel, event | extra | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {})
+        channel, event | extra | ({"has_pins": bool(channel.pins)} if event_type == "pin_removed" else {})
     )

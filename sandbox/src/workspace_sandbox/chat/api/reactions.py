@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from workspace_sandbox.chat import paging, wire
+from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.api import emoji
 from workspace_sandbox.chat.api.messages import permalink
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.errors import require
 
 MAX_EMOJI = 50
@@ -24,17 +24,17 @@ def add(request: ApiRequest) -> dict[str, Any]:
     """``reactions.add``."""
     channel, message = item(request)
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise ApiError("is_archived")
     name = _name(request)
     bot = request.workspace.team.bot_user_id
     users = message.reactions.get(name, [])
     if bot in users:
         # Counted per user: the same emoji of another user is not a duplicate.
-        raise SlackError("already_reacted")
+        raise ApiError("already_reacted")
     if not users and len(message.reactions) >= MAX_EMOJI:
-        raise SlackError("too_many_emoji")
+        raise ApiError("too_many_emoji")
     if sum(bot in others for others in message.reactions.values()) >= MAX_REACTIONS:
-        raise SlackError("too_many_reactions")
+        raise ApiError("too_many_reactions")
     request.workspace.react(channel, message, name, bot)
     return {}
 
@@ -45,7 +45,7 @@ def remove(request: ApiRequest) -> dict[str, Any]:
     name = _name(request)
     bot = request.workspace.team.bot_user_id
     if bot not in message.reactions.get(name, []):
-        raise SlackError("no_reaction")
+        raise ApiError("no_reaction")
     request.workspace.unreact(channel, message, name, bot)
     return {}
 
@@ -59,10 +59,10 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
     """``reactions.list``: the reactions of a user in the bot's channels, by channel."""
     user = request.arguments.optional("user") or request.workspace.team.bot_user_id
     if user not in request.workspace.users:
-        raise SlackError("user_not_found")
+        raise ApiError("user_not_found")
     items = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(request, user)}
     limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
-    page, following = paging.paginate(items, "next_item", request.arguments.optional("cursor"), limit)
+    page, following = pagination.paginate(items, "next_item", request.arguments.optional("cursor"), limit)
     return {"items": [_describe(request, *one) for one in page]} | following
 
 
@@ -79,7 +79,9 @@ def _reacted_to(request: ApiRequest, user: str) -> Iterator[tuple[Channel, Messa
 
 
 def _describe(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    described = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
+    described = object_json.message(request.workspace, channel, message) | {
+        "permalink": permalink(request, channel, message)
+    }
     return {"type": "message", "channel": channel.id, "message": described}
 
 
@@ -88,12 +90,12 @@ def item(request: ApiRequest) -> tuple[Channel, Message]:
     channel_id = request.arguments.optional("channel")
     ts = request.arguments.optional("timestamp")
     if channel_id is None or ts is None:
-        raise SlackError("no_item_specified")
+        raise ApiError("no_item_specified")
     if not TS.fullmatch(ts):
-        raise SlackError("bad_timestamp")
+        raise ApiError("bad_timestamp")
     channel = request.workspace.joined(channel_id)
     return channel, request.workspace.message(channel, ts)
 
 
 def _name(request: ApiRequest) -> str:
-    return require(emoji.canonical_name(request.arguments.text("name")), SlackError("invalid_name"))
+    return require(emoji.canonical_name(request.arguments.text("name")), ApiError("invalid_name"))

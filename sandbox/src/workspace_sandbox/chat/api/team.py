@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from workspace_sandbox.chat import wire
+from workspace_sandbox.chat import object_json
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 
 ICONS = (34, 44, 68, 88, 102, 132)
 
@@ -13,7 +13,7 @@ def info(request: ApiRequest) -> dict[str, Any]:
     """``team.info``. Other workspaces are not visible."""
     team, team_id = request.workspace.team, request.arguments.optional("team")
     if team_id not in {None, team.id}:
-        raise SlackError("team_not_found")
+        raise ApiError("team_not_found")
     icon = {f"image_{size}": f"https://a.slack-edge.com/80588/img/avatars-teams/ava_0001-{size}.png" for size in ICONS}
     team_json = {"id": team.id, "name": team.name, "url": team.url, "domain": team.domain}
     return {"team": team_json | {"email_domain": team.email_domain, "icon": icon | {"image_default": True}}}
@@ -25,8 +25,8 @@ def bot_info(request: ApiRequest) -> dict[str, Any]:
     if bot_id is None:
         return {}
     if bot_id != request.workspace.team.bot_id:
-        raise SlackError("bot_not_found")
-    return {"bot": wire.bot(request.workspace)}
+        raise ApiError("bot_not_found")
+    return {"bot": object_json.bot(request.workspace)}
 
 
 def test(request: ApiRequest) -> dict[str, Any]:
@@ -34,5 +34,5 @@ def test(request: ApiRequest) -> dict[str, Any]:
     sent = {name: value for name, value in request.arguments.raw_values.items() if name != "token"}
     error = request.arguments.optional("error")
     if error:
-        raise SlackError(error, args=sent)
+        raise ApiError(error, args=sent)
     return {"args": sent} if sent else {}

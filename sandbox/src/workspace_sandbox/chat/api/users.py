@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from workspace_sandbox.chat import paging, wire
+from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.data.state import User
+from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.errors import require
 
 UNPAGED = 1_000_000
@@ -22,7 +22,7 @@ def look_up_by_email(request: ApiRequest) -> dict[str, Any]:
     for user in request.workspace.users.values():
         if not user.deleted and request.workspace.email(user) == email:
             return {"user": _describe(request, user)}
-    raise SlackError("users_not_found")
+    raise ApiError("users_not_found")
 
 
 def presence(request: ApiRequest) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def presence(request: ApiRequest) -> dict[str, Any]:
 def profile(request: ApiRequest) -> dict[str, Any]:
     """``users.profile.get``."""
     user = _user(request, request.arguments.optional("user") or request.workspace.team.bot_user_id)
-    profile_json = wire.profile(request.workspace, user, with_email=_sees_addresses(request))
+    profile_json = object_json.profile(request.workspace, user, with_email=_sees_addresses(request))
     return {
         "profile": profile_json | {"avatar_hash": f"g{user.id[-7:].lower()}", "phone": "", "skype": "", "fields": {}}
     }
@@ -43,17 +43,17 @@ def profile(request: ApiRequest) -> dict[str, Any]:
 def list_all(request: ApiRequest) -> dict[str, Any]:
     """``users.list``: all users, including deactivated ones, in one page unless a limit is given."""
     limit = request.arguments.limit(UNPAGED, UNPAGED)
-    page, following = paging.paginate(request.workspace.users, "user", request.arguments.optional("cursor"), limit)
+    page, following = pagination.paginate(request.workspace.users, "user", request.arguments.optional("cursor"), limit)
     members = [_describe(request, user) for user in page]
     return {"members": members, "cache_ts": int(request.workspace.now())} | following
 
 
 def _user(request: ApiRequest, user_id: str) -> User:
-    return require(request.workspace.users.get(user_id), SlackError("user_not_found"))
+    return require(request.workspace.users.get(user_id), ApiError("user_not_found"))
 
 
 def _describe(request: ApiRequest, user: User) -> dict[str, Any]:
-    return wire.user(request.workspace, user, with_email=_sees_addresses(request))
+    return object_json.user(request.workspace, user, with_email=_sees_addresses(request))
 
 
 def _sees_addresses(request: ApiRequest) -> bool:

@@ -73,7 +73,7 @@ PARTNERS = 14
 
 def default_workspace(now: Callable[[], float]) -> Workspace:
     """Return the default workspace. *now* is its clock."""
-    return _Seed(now).grow()
+    return _Seed(now).build()
 
 
 def second_workspace(now: Callable[[], float]) -> Workspace:
@@ -102,30 +102,34 @@ class _Seed:
     """Fills a workspace, with its own random generator."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        self.luck = Random(20_250_101)
-        self.made = Workspace(TEAM, now)
+        self.random = Random(20_250_101)
+        self.workspace = Workspace(TEAM, now)
         self.people: list[str] = []
 
-    def grow(self) -> Workspace:
+    def build(self) -> Workspace:
         self._users()
         self._general()
         self._old_projects()
         for number, name in enumerate(sample_text.channel_names()):
             is_ours = number % 3 == 0
-            self._channel(f"C04PUB{number:05d}", name, "public_channel", ours=is_ours, messages=12 if is_ours else 1)
+            self._channel(
+                f"C04PUB{number:05d}", name, "public_channel", is_member=is_ours, messages=12 if is_ours else 1
+            )
         for number, name in enumerate(sample_text.private_names()):
-            self._channel(f"C04PRV{number:05d}", name, "private_channel", ours=number % 4 == 0, messages=4)
-        for identifier, name, kind, ours, messages in NAMED:
-            self._channel(identifier, name, kind, ours=ours, messages=messages)
+            self._channel(f"C04PRV{number:05d}", name, "private_channel", is_member=number % 4 == 0, messages=4)
+        for identifier, name, kind, is_member, messages in NAMED:
+            self._channel(identifier, name, kind, is_member=is_member, messages=messages)
         self._conversations()
-        return self.made
+        return self.workspace
 
     def _users(self) -> None:
         for number, (real_name, display_name) in enumerate(sample_text.PEOPLE, 1):
             name = display_name.lower() if display_name and display_name.isascii() else f"person{number}"
-            user = User(f"U04NW{number:06d}", name, real_name, display_name, title=self.luck.choice(sample_text.TITLES))
+            user = User(
+                f"U04NW{number:06d}", name, real_name, display_name, title=self.random.choice(sample_text.TITLES)
+            )
             user.is_admin, user.deleted = number <= 3, number in sample_text.DELETED
-            self.made.users[user.id] = user
+            self.workspace.users[user.id] = user
             if not user.deleted:
                 self.people.append(user.id)
         for bot in (
@@ -133,35 +137,37 @@ class _Seed:
             User("U05DEPLOYER", "deployer", "Deployer", is_bot=True),
             User("USLACKBOT", "slackbot", "Slackbot", "Slackbot"),
         ):
-            self.made.users[bot.id] = bot
+            self.workspace.users[bot.id] = bot
 
     def _general(self) -> None:
-        general = self._channel("C04GENERAL1", "general", "public_channel", ours=True, messages=0)
+        general = self._channel("C04GENERAL1", "general", "public_channel", is_member=True, messages=0)
         general.is_general = True
         general.topic = "Company-wide announcements & work-based matters"
         general.members = dict.fromkeys([*self.people, TEAM.bot_user_id, "U05DEPLOYER"])
         self._add_messages(general, GENERAL_MESSAGES)
-        ours, theirs = EXAMPLES["message_ts"], EXAMPLES["foreign_message_ts"]
-        release = Message(ours, "Release 4.2 is out :tada: <https://status.northwind.example|status>", TEAM.bot_user_id)
+        own_ts, other_ts = EXAMPLES["message_ts"], EXAMPLES["foreign_message_ts"]
+        release = Message(
+            own_ts, "Release 4.2 is out :tada: <https://status.northwind.example|status>", TEAM.bot_user_id
+        )
         release.bot_id, release.app_id = TEAM.bot_id, TEAM.app_id
         general.add(release)
-        general.add(Message(theirs, "Great work everyone, 東京 says thanks 🎉", EXAMPLES["user_id"]))
-        self._channel("C04RANDOM01", "random", "public_channel", ours=True, messages=60)
+        general.add(Message(other_ts, "Great work everyone, 東京 says thanks 🎉", EXAMPLES["user_id"]))
+        self._channel("C04RANDOM01", "random", "public_channel", is_member=True, messages=60)
 
     def _old_projects(self) -> None:
         """Create consecutive archived channels, so that whole pages of a list are empty after filtering."""
         for number in range(1, ARCHIVED_IN_A_ROW + 1):
-            ours = number == 1
+            is_member = number == 1
             identifier, name = f"C04ARCHIVE{number}", f"2024-project-{number:02d}"
-            self._channel(identifier, name, "public_channel", ours=ours, messages=3).is_archived = True
+            self._channel(identifier, name, "public_channel", is_member=is_member, messages=3).is_archived = True
 
-    def _channel(self, identifier: str, name: str, kind: ChannelType, *, ours: bool, messages: int) -> Channel:
-        created = BEGAN - self.luck.randrange(1, 40_000_000)
-        members = self._pick_members(self.people, self.luck.randint(2, 24)) + [TEAM.bot_user_id] * ours
+    def _channel(self, identifier: str, name: str, kind: ChannelType, *, is_member: bool, messages: int) -> Channel:
+        created = BEGAN - self.random.randrange(1, 40_000_000)
+        members = self._pick_members(self.people, self.random.randint(2, 24)) + [TEAM.bot_user_id] * is_member
         channel = Channel(identifier, name, kind, members[0], created, dict.fromkeys(members))
         channel.updated = created * 1000
-        channel.purpose = self.luck.choice(sample_text.PURPOSES)
-        self.made.channels[identifier] = channel
+        channel.purpose = self.random.choice(sample_text.PURPOSES)
+        self.workspace.channels[identifier] = channel
         self._add_messages(channel, messages)
         return channel
 
@@ -170,28 +176,28 @@ class _Seed:
         people = [member for member in channel.members if member != TEAM.bot_user_id]
         roots: list[str] = []
         for number in range(messages):
-            said = self._say(channel, self._moment(number, messages), people)
-            if roots and self.luck.random() < 0.3:
-                said.thread_ts = self.luck.choice(roots[-4:])
-                channel.threads.setdefault(said.thread_ts, []).append(said.ts)
+            message = self._add_message(channel, self._random_ts(number, messages), people)
+            if roots and self.random.random() < 0.3:
+                message.thread_ts = self.random.choice(roots[-4:])
+                channel.threads.setdefault(message.thread_ts, []).append(message.ts)
             else:
-                roots.append(said.ts)
+                roots.append(message.ts)
 
-    def _moment(self, number: int, messages: int) -> str:
+    def _random_ts(self, number: int, messages: int) -> str:
         step = (ENDED - BEGAN) // messages
-        return to_ts(int((BEGAN + number * step + self.luck.random() * step) * MICROSECONDS))
+        return to_ts(int((BEGAN + number * step + self.random.random() * step) * MICROSECONDS))
 
-    def _say(self, channel: Channel, ts: str, people: list[str]) -> Message:
-        message = Message(ts, self.luck.choice(sample_text.SENTENCES), self.luck.choice(people))
-        if self.luck.random() < 0.2:
-            names = self._pick_members(sample_text.REACTIONS, self.luck.randint(1, 3))
+    def _add_message(self, channel: Channel, ts: str, people: list[str]) -> Message:
+        message = Message(ts, self.random.choice(sample_text.SENTENCES), self.random.choice(people))
+        if self.random.random() < 0.2:
+            names = self._pick_members(sample_text.REACTIONS, self.random.randint(1, 3))
             message.reactions = {name: self._pick_members(people, 2) for name in names}
         channel.add(message)
         return message
 
     def _pick_members(self, everyone: list[str], number: int) -> list[str]:
         """Return *number* consecutive users from a circular list."""
-        start = int(self.luck.random() * len(everyone))
+        start = int(self.random.random() * len(everyone))
         return (everyone[start:] + everyone[:start])[:number]
 
     def _conversations(self) -> None:
@@ -201,5 +207,5 @@ class _Seed:
         for number, pair in enumerate([*pairs, (self.people[0], self.people[1])], 1):
             channel = Channel(f"D04IM{number:06d}", "", "im", pair[1], BEGAN, dict.fromkeys(pair))
             channel.updated = BEGAN * 1000
-            self.made.channels[channel.id] = channel
+            self.workspace.channels[channel.id] = channel
             self._add_messages(channel, 3)

@@ -1,53 +1,22 @@
 """The names and sentences of the default workspace."""
 
-PEOPLE = [
-    ("Anna de Vries", "Anna"),
-    ("Zoë Brandt", "zoe"),
-    ("Łukasz Żak", "Łukasz"),
-    ("田中 さくら", "さくら"),
-    ("Óscar Núñez", "Oscar"),
-    ("Мария Иванова", "Маша"),
-    ("Ahmed El-Sayed", "ahmed"),
-    ("Siobhán Ní Bhriain", "siobhan"),
-    ("Jürgen Groß", "juergen"),
-    ("王 小明", "小明"),
-    ("Priya Raghunathan", "priya"),
-    ("Nguyễn Thị Hoa", "Hoa"),
-    ("Bjørn Ødegård", "bjorn"),
-    ("Renée Lefèvre", "renee"),
-    ("Kwame Mensah", "kwame"),
-    ("Ana María Gómez", "ana"),
-    ("Dmitri Volkov", "dmitri"),
-    ("Fatma Şahin", "fatma"),
-    ("Grace Hopper Lee", "grace"),
-    ("Håkon Sørensen", "hakon"),
-    ("Ines Carvalho", "ines"),
-    ("João Pereira", "joao"),
-    ("Katarzyna Nowak", "kasia"),
-    ("Liam Murphy", "liam"),
-    ("Mei-Ling Chen", "mei"),
-    ("Noah Williams", "noah"),
-    ("Olga Petrenko", "olga"),
-    ("Pedro Alvarez", "pedro"),
-    ("Quentin Dubois", "quentin"),
-    ("Rosa Bianchi", "rosa"),
-    ("Sven Lindqvist", "sven"),
-    ("Tariq Aziz", "tariq"),
-    ("Ursula Meier", "ursula"),
-    ("Viktor Horváth", "viktor"),
-    ("Wanjiru Kamau", "wanjiru"),
-    ("Xavier Roux", "xavier"),
-    ("Yusuf Demir", "yusuf"),
-    ("Zara Khan", "zara"),
-    ("김민준", "민준"),
-    ("שרה לוי", "שרה"),
-    ("Αλέξης Παππάς", "Αλέξης"),
-    ("Emma Johansson", ""),
-    ("Felix Wagner", "felix"),
-    ("Gabriela Silva", "gabi"),
-    ("Henry Adams", "henry"),
-    ("Isla Campbell", "isla"),
-]
+NAMES = (
+    "Anna de Vries/Anna; Zoë Brandt/zoe; Łukasz Żak/Łukasz; 田中 さくら/さくら; "
+    "Óscar Núñez/Oscar; Мария Иванова/Маша; Ahmed El-Sayed/ahmed; Siobhán Ní Bhriain/siobhan; "
+    "Jürgen Groß/juergen; 王 小明/小明; Priya Raghunathan/priya; Nguyễn Thị Hoa/Hoa; "
+    "Bjørn Ødegård/bjorn; Renée Lefèvre/renee; Kwame Mensah/kwame; Ana María Gómez/ana; "
+    "Dmitri Volkov/dmitri; Fatma Şahin/fatma; Grace Hopper Lee/grace; Håkon Sørensen/hakon; "
+    "Ines Carvalho/ines; João Pereira/joao; Katarzyna Nowak/kasia; Liam Murphy/liam; "
+    "Mei-Ling Chen/mei; Noah Williams/noah; Olga Petrenko/olga; Pedro Alvarez/pedro; "
+    "Quentin Dubois/quentin; Rosa Bianchi/rosa; Sven Lindqvist/sven; Tariq Aziz/tariq; "
+    "Ursula Meier/ursula; Viktor Horváth/viktor; Wanjiru Kamau/wanjiru; Xavier Roux/xavier; "
+    "Yusuf Demir/yusuf; Zara Khan/zara; 김민준/민준; שרה לוי/שרה; "
+    "Αλέξης Παππάς/Αλέξης; Emma Johansson/; Felix Wagner/felix; Gabriela Silva/gabi; "
+    "Henry Adams/henry; Isla Campbell/isla"
+)
+"""The users as full name/display name, separated by semicolons."""
+
+PEOPLE = [tuple(names.split("/")) for names in NAMES.split("; ")]
 
 DELETED = (45, 46)
 """The deactivated users, counted from one."""

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.emulator import ChatEmulator
 
 
 def apply_seed(slack: "ChatEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects in *seed*, and extend existing channels. Returns identifiers by name, messages in order."""
+    """Create the objects in *data*, and extend existing channels. Returns identifiers by name, messages in order."""
     data.check_object("channels")
     channels = [
         one.check_object("name", "is_private", "bot", "messages", required="name")

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from workspace_sandbox.chat import wire
+from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import MICROSECONDS, Channel, ChannelType, Message, to_ts
-from workspace_sandbox.chat.data.uploads import File
-from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.hooks import ignore_event
+from workspace_sandbox.chat.data.files import File
+from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.kit.webhook_sender import ignore_event
 
 if TYPE_CHECKING:
-    from workspace_sandbox.chat.api.scheduled import ScheduledMessage
+    from workspace_sandbox.chat.api.scheduled_messages import ScheduledMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,14 @@ class Workspace:
         """Return the channel with that ID. Unknown and hidden channels raise the same error."""
         channel = self.channels.get(channel_id)
         if channel is None or not self.can_see(channel):
-            raise SlackError("channel_not_found")
+            raise ApiError("channel_not_found")
         return channel
 
     def joined(self, channel_id: str) -> Channel:
         """Return the channel with that ID. Raises an error if the bot is not in it."""
         channel = self.visible(channel_id)
         if not self.is_member(channel):
-            raise SlackError("not_in_channel")
+            raise ApiError("not_in_channel")
         return channel
 
     def find_public(self, name: str) -> Channel:
@@ -106,14 +106,14 @@ class Workspace:
         for channel in self.channels.values():
             if channel.name == name and not channel.is_private:
                 return channel
-        raise SlackError("channel_not_found")
+        raise ApiError("channel_not_found")
 
     def message(self, channel: Channel, ts: str) -> Message:
         """Return the message with that ID in *channel*."""
         try:
             return channel.messages[ts]
         except KeyError:
-            raise SlackError("message_not_found") from None
+            raise ApiError("message_not_found") from None
 
     def im_partner(self, channel: Channel) -> User | None:
         """Return the user of the bot's ``im``."""
@@ -179,9 +179,9 @@ class Workspace:
         """Post *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)
         channel.add(message)
-        self.emit_event(channel, wire.message_event(self, channel, message))
+        self.emit_event(channel, object_json.message_event(self, channel, message))
         if f"<@{self.team.bot_user_id}>" in text and user != self.team.bot_user_id and channel.type != "im":
-            self.emit_event(channel, wire.mention_event(self, channel, message))
+            self.emit_event(channel, object_json.mention_event(self, channel, message))
         return message
 
     def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
@@ -194,17 +194,17 @@ class Workspace:
 
     def change(self, channel: Channel, message: Message, editor: str | None, **fields: Any) -> None:
         """Replace *fields* of *message*. Without an *editor*, it does not count as edited (a link preview)."""
-        before = wire.message(self, channel, message)
+        before = object_json.message(self, channel, message)
         for name, value in fields.items():
             setattr(message, name, value)
         if editor is not None:
             message.edited = {"user": editor, "ts": f"{int(self.now())}.000000"}
-        after = wire.message(self, channel, message)
+        after = object_json.message(self, channel, message)
         self.emit_event(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
 
     def delete(self, channel: Channel, message: Message) -> None:
         """Delete *message*. If it has replies, a tombstone remains."""
-        before = wire.message(self, channel, message)
+        before = object_json.message(self, channel, message)
         if channel.threads.get(message.ts):
             message.subtype, message.user, message.text = "tombstone", "USLACKBOT", "This message was deleted."
             message.bot_id, message.app_id, message.metadata = None, None, None
@@ -237,8 +237,8 @@ class Workspace:
         """Remove *user* from *channel*."""
         if user not in channel.members:
             return
-        where = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
-        self.emit_event(channel, {"type": "member_left_channel", "user": user} | where)
+        location = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
+        self.emit_event(channel, {"type": "member_left_channel", "user": user} | location)
         del channel.members[user]
         if user == self.team.bot_user_id:
             event = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}
@@ -247,14 +247,14 @@ class Workspace:
     def react(self, channel: Channel, message: Message, name: str, user: str) -> None:
         """Add a reaction of *user* to *message*."""
         message.reactions[name] = [*message.reactions.get(name, []), user]
-        self.emit_event(channel, wire.reaction_event("reaction_added", channel, message, name, user))
+        self.emit_event(channel, object_json.reaction_event("reaction_added", channel, message, name, user))
 
     def unreact(self, channel: Channel, message: Message, name: str, user: str) -> None:
         """Remove a reaction of *user* from *message*."""
         message.reactions[name].remove(user)
         if not message.reactions[name]:
             del message.reactions[name]
-        self.emit_event(channel, wire.reaction_event("reaction_removed", channel, message, name, user))
+        self.emit_event(channel, object_json.reaction_event("reaction_removed", channel, message, name, user))
 
     def emit_event(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
         """Emit *event* if the bot is in *channel*, or unconditionally with *to_all*."""

@@ -14,11 +14,12 @@ from workspace_sandbox.crm.arguments import (
     read_kind,
     read_list,
 )
-from workspace_sandbox.crm.data.edges import AssociationType
-from workspace_sandbox.crm.data.object_types import Kind
+from workspace_sandbox.crm.data.associations import AssociationType
+from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, invalid_associations, malformed, page_response
+from workspace_sandbox.crm.errors import ApiError, invalid, invalid_associations, malformed
+from workspace_sandbox.crm.responses import batch_response, page_response
 
 LARGEST_PAGE = 500
 MAX_READ = 1_000
@@ -159,13 +160,13 @@ def _end(raw: Any) -> str:
     return str(raw["id"])
 
 
-def _types(portal: Portal, raw: Any, source: Kind, target: Kind) -> list[AssociationType]:
+def _types(portal: Portal, raw: Any, source: ObjectType, target: ObjectType) -> list[AssociationType]:
     if not isinstance(raw, list) or not raw:
         raise malformed("Cannot deserialize value of type `ArrayList<AssociationSpec>`")
     return [_type(portal, one, source, target) for one in raw]
 
 
-def _type(portal: Portal, raw: Any, source: Kind, target: Kind) -> AssociationType:
+def _type(portal: Portal, raw: Any, source: ObjectType, target: ObjectType) -> AssociationType:
     try:
         category, type_id = str(raw["associationCategory"]), int(raw["associationTypeId"])
     except (KeyError, TypeError, ValueError):
@@ -176,7 +177,7 @@ def _type(portal: Portal, raw: Any, source: Kind, target: Kind) -> AssociationTy
     return kind
 
 
-def _path_type(portal: Portal, request: web.Request, source: Kind, target: Kind) -> AssociationType:
+def _path_type(portal: Portal, request: web.Request, source: ObjectType, target: ObjectType) -> AssociationType:
     word = request.match_info["association_type"]
     for kind in portal.edges.types.between(source.plural, target.plural):
         if word in {str(kind.type_id), kind.name}:
@@ -184,7 +185,7 @@ def _path_type(portal: Portal, request: web.Request, source: Kind, target: Kind)
     raise _no_type(word, source, target)
 
 
-def _no_type(word: str, source: Kind, target: Kind) -> ApiError:
+def _no_type(word: str, source: ObjectType, target: ObjectType) -> ApiError:
     return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
 
 
@@ -213,7 +214,7 @@ def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dic
 
 
 def _rows(
-    portal: Portal, source: Record, target: Kind, after: int, limit: int
+    portal: Portal, source: Record, target: ObjectType, after: int, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     linked = [(other, kinds) for other, kinds in portal.associated_records(source, target) if other > after]
     rows = [
@@ -222,7 +223,7 @@ def _rows(
     return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
 
 
-def _no_associations(source: Kind, target: Kind, identifier: str) -> ApiError:
+def _no_associations(source: ObjectType, target: ObjectType, identifier: str) -> ApiError:
     return ApiError(
         404,
         "OBJECT_NOT_FOUND",

@@ -5,9 +5,9 @@ from dataclasses import replace
 from aiohttp import web
 
 from workspace_sandbox.crm.arguments import read_integer, read_kind, read_object
-from workspace_sandbox.crm.data.definitions import Group, is_valid_custom_name
+from workspace_sandbox.crm.data.property_definitions import Group, is_valid_custom_name
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
 from workspace_sandbox.kit.errors import require
 
 

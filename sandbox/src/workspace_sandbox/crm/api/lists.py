@@ -5,11 +5,10 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.arguments import parse_digits, read_flag, read_integer, read_list, read_names, read_object
-from workspace_sandbox.crm.data.list_members import list_members
+from workspace_sandbox.crm.data.lists import PROCESSING, ObjectList, build_test
 from workspace_sandbox.crm.data.object_types import KIND_NAMES
-from workspace_sandbox.crm.data.segments import PROCESSING, ObjectList, build_test
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.wire import ApiError, invalid, malformed
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed
 
 FIRST_ID = 1
 USUAL_COUNT, MAX_PAGE_SIZE = 20, 500
@@ -120,6 +119,18 @@ async def restore_list(portal: Portal, request: web.Request) -> None:
     if match is None:
         raise missing_list(request.match_info["list_id"])
     match.deleted = None
+
+
+def list_members(portal: Portal, object_list: ObjectList) -> dict[int, float]:
+    """Return the live records of a list by ID, with the time when each was added.
+
+    In a dynamic list, it is the last change.
+    """
+    if object_list.branch is not None and object_list.processing == "DYNAMIC":
+        test = build_test(object_list.branch)
+        return {one.id: one.updated_at for one in portal.list_records(object_list.kind, 0, archived=False) if test(one)}
+    records = portal.records[object_list.kind.plural]
+    return {number: at for number, at in sorted(object_list.joined.items()) if records[number].archived_at is None}
 
 
 def find(portal: Portal, request: web.Request, name: str = "list_id") -> ObjectList:

@@ -4,7 +4,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.api.lists import find
+from workspace_sandbox.crm.api.lists import find, list_members
 from workspace_sandbox.crm.arguments import (
     parse_digits,
     positive_int,
@@ -14,12 +14,12 @@ from workspace_sandbox.crm.arguments import (
     read_list,
     read_object,
 )
-from workspace_sandbox.crm.data.list_members import list_members
-from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
-from workspace_sandbox.crm.data.segments import ObjectList
+from workspace_sandbox.crm.data.lists import ObjectList
+from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import batch_response, invalid, malformed, page_response
+from workspace_sandbox.crm.errors import invalid, malformed
+from workspace_sandbox.crm.responses import batch_response, page_response
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.errors import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
@@ -92,27 +92,27 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     return batch_response(portal.now, results)
 
 
-def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
+def _lists_of(portal: Portal, kind: ObjectType, number: int) -> list[dict[str, Any]]:
     alike = [one for one in portal.lists.values() if one.kind is kind and one.deleted is None]
     return [
         {
             "listId": str(one.id),
             "listVersion": one.version,
-            "firstAddedTimestamp": timestamp(members[number]),
-            "lastAddedTimestamp": timestamp(members[number]),
+            "firstAddedTimestamp": format_timestamp(members[number]),
+            "lastAddedTimestamp": format_timestamp(members[number]),
         }
         for one in alike
         if number in (members := list_members(portal, one))
     ]
 
 
-def _kind(type_id: str) -> Kind:
+def _kind(type_id: str) -> ObjectType:
     return require(KIND_NAMES.get(type_id), invalid(f"Unable to infer object type from: {type_id}"))
 
 
 def _page(request: web.Request, members: dict[int, float], remaining: list[int], limit: int) -> web.Response:
     page = remaining[:limit]
-    rows = [{"recordId": str(number), "membershipTimestamp": timestamp(members[number])} for number in page]
+    rows = [{"recordId": str(number), "membershipTimestamp": format_timestamp(members[number])} for number in page]
     return page_response(request, rows, str(page[-1]) if len(remaining) > limit else None, total=len(members))
 
 

@@ -17,11 +17,12 @@ from workspace_sandbox.crm.arguments import (
     read_object,
 )
 from workspace_sandbox.crm.data import search
-from workspace_sandbox.crm.data.catalogue import CREATOR_PROPERTIES
-from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
+from workspace_sandbox.crm.data.built_in_properties import CREATOR_PROPERTIES
+from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.records import Record
-from workspace_sandbox.crm.data.state import PendingWrite, Portal
-from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, malformed, page_response
+from workspace_sandbox.crm.data.state import PendingRecord, Portal
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed
+from workspace_sandbox.crm.responses import batch_response, page_response
 from workspace_sandbox.kit.errors import require
 
 LARGEST_PAGE = 100
@@ -173,18 +174,18 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
     return raw | ({"associations": associations} if associations else {})
 
 
-def _created_json(portal: Portal, draft: PendingWrite) -> dict[str, Any]:
+def _created_json(portal: Portal, draft: PendingRecord) -> dict[str, Any]:
     """Return the response to a creation, with the sent properties and all defaults that have a value."""
     defaults = [name for name in (*draft.record.kind.defaults, *CREATOR_PROPERTIES) if name in draft.record.properties]
     return draft.record.to_json((*draft.sent, *defaults), portal.account.portal_id)
 
 
-def _updated_json(portal: Portal, draft: PendingWrite, *more: str) -> dict[str, Any]:
+def _updated_json(portal: Portal, draft: PendingRecord, *more: str) -> dict[str, Any]:
     """Return the response to an update, with the sent properties and those of every response."""
     return draft.record.to_json((*draft.sent, *more), portal.account.portal_id)
 
 
-def _upsert_draft(portal: Portal, kind: Kind, raw: dict[str, Any]) -> PendingWrite:
+def _upsert_draft(portal: Portal, kind: ObjectType, raw: dict[str, Any]) -> PendingRecord:
     identifier, id_property = _identifier(raw), _id_property(raw)
     # An unknown email address creates a contact. An unknown ID can only be an error.
     look_up = portal.find if id_property == "hs_object_id" else portal.find_live
@@ -217,7 +218,7 @@ def _check_unique(items: list[dict[str, Any]]) -> None:
         raise invalid(f"Duplicate IDs found in batch input: [{', '.join(repeated)}]. IDs must be unique")
 
 
-def _absent(kind: Kind, verb: str, identifiers: list[str]) -> list[ApiError]:
+def _absent(kind: ObjectType, verb: str, identifiers: list[str]) -> list[ApiError]:
     if not identifiers:
         return []
     message = (

@@ -7,11 +7,11 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.arguments import read_flag, read_kind, read_list, read_object
-from workspace_sandbox.crm.data.directory import Audit, Pipeline, Stage
-from workspace_sandbox.crm.data.object_types import Kind
+from workspace_sandbox.crm.data.object_types import ObjectType
+from workspace_sandbox.crm.data.pipelines import Audit, Pipeline, Stage
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.errors import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
@@ -45,7 +45,7 @@ async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
 async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Update the label or the position of a pipeline, or restore it from the archive."""
     pipeline, raw = _pipeline(portal, request), await read_object(request)
-    changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
+    changed = replace(pipeline, updated=format_timestamp(portal.now), **_changes(raw))
     return _pipeline_response(portal, _store(portal, changed, "UPDATE"))
 
 
@@ -118,7 +118,7 @@ async def audit(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response({"results": [one.to_json(portal.account.portal_id) for one in matches]})
 
 
-def _list_json(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
+def _list_json(portal: Portal, kind: ObjectType) -> list[dict[str, Any]]:
     results = [pipeline.to_json(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
     return sorted(results, key=lambda one: one["displayOrder"])
 
@@ -143,7 +143,7 @@ def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
     return require(pipeline.find_stage(request.match_info["stage_id"]), resource_not_found())
 
 
-def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
+def _parse_pipeline(portal: Portal, kind: ObjectType, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
     stages = read_list(raw, "stages")
     if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
         raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
@@ -151,17 +151,17 @@ def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[st
     new_stages = [
         _parse_stage(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
     ]
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     changes = _changes(raw)
     return Pipeline(identifier, changes.pop("label"), tuple(new_stages), kind.plural, created=at, updated=at, **changes)
 
 
-def _parse_stage(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
+def _parse_stage(portal: Portal, kind: ObjectType, raw: Mapping[str, Any], identifier: str) -> Stage:
     metadata, needed = _metadata(raw), NEEDED[kind.plural]
     if not isinstance(raw.get("label"), str) or needed not in metadata:
         raise invalid(f'Some required fields were not set: ["label", "metadata.{needed}"]')
     closed = metadata.get("ticketState") == "CLOSED" or metadata.get("probability") in {"0.0", "1.0"}
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     changes = _changes(raw)
     stage_metadata = {"isClosed": str(closed).lower(), **metadata}
     return Stage(identifier, changes.pop("label"), stage_metadata, created=at, updated=at, **changes)
@@ -190,7 +190,7 @@ def _changes(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _restaged(portal: Portal, pipeline: Pipeline, stage: Stage) -> web.Response:
-    stage = replace(stage, updated=timestamp(portal.now))
+    stage = replace(stage, updated=format_timestamp(portal.now))
     stages = tuple(stage if one.id == stage.id else one for one in pipeline.stages)
     changed = _store(portal, replace(pipeline, stages=stages), "UPDATE")
     _note(portal, stage.id, "UPDATE")
@@ -204,7 +204,7 @@ def _store(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:
 
 
 def _note(portal: Portal, identifier: str, action: str) -> None:
-    portal.audits.append(Audit(identifier, action, timestamp(portal.now), portal.account.user_id))
+    portal.audits.append(Audit(identifier, action, format_timestamp(portal.now), portal.account.user_id))
 
 
 def _next_id(portal: Portal) -> int:
@@ -220,12 +220,12 @@ def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stag
 
     Otherwise, records keep their stage.
     """
-    kind, gone = read_kind(request), {stage.id for stage in stages}
+    kind, deleted_ids = read_kind(request), {stage.id for stage in stages}
     if kind.pipeline_properties is None or not any(read_flag(request, name) for name in USAGE_CHECKS):
         return
     if any(
         record.properties.get(kind.pipeline_properties[0]) == pipeline.id
-        and record.properties.get(kind.pipeline_properties[1]) in gone
+        and record.properties.get(kind.pipeline_properties[1]) in deleted_ids
         for record in portal.list_records(kind, 0, archived=False)
     ):
         raise ApiError(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

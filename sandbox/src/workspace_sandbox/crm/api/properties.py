@@ -6,17 +6,18 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.arguments import read_flag, read_inputs, read_kind, read_list, read_object
-from workspace_sandbox.crm.data.definitions import (
+from workspace_sandbox.crm.data.object_types import ObjectType
+from workspace_sandbox.crm.data.property_definitions import (
     ACCEPTED_FIELD_TYPES,
     FIELD_TYPES,
     Definition,
     Option,
     is_valid_custom_name,
 )
-from workspace_sandbox.crm.data.object_types import Kind
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, malformed
+from workspace_sandbox.crm.errors import ApiError, invalid, malformed
+from workspace_sandbox.crm.responses import batch_response
+from workspace_sandbox.kit.clock import format_timestamp
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MAX_UNIQUE = 10
@@ -55,7 +56,7 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
     definition, raw = _definition(portal, request), await read_object(request)
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
-    changed = replace(definition, updated=timestamp(portal.now), **_changes(raw))
+    changed = replace(definition, updated=format_timestamp(portal.now), **_changes(raw))
     portal.define(read_kind(request), changed)
     return _property_response(portal, changed)
 
@@ -98,7 +99,7 @@ async def batch_archive(portal: Portal, request: web.Request) -> None:
 
 
 def _named(
-    portal: Portal, kind: Kind, items: list[dict[str, Any]], *, archived: bool = False
+    portal: Portal, kind: ObjectType, items: list[dict[str, Any]], *, archived: bool = False
 ) -> tuple[list[Definition], list[str]]:
     names = [str(one.get("name")) for one in items]
     definitions = portal.definitions[kind.plural]
@@ -108,10 +109,10 @@ def _named(
     return [definitions[name] for name in existing], [name for name in names if name not in existing]
 
 
-def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
+def _archive(portal: Portal, kind: ObjectType, definition: Definition) -> None:
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be archived")
-    portal.define(kind, definition.archived(timestamp(portal.now)))
+    portal.define(kind, definition.archived(format_timestamp(portal.now)))
 
 
 def _property_response(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
@@ -126,11 +127,11 @@ def _definition(portal: Portal, request: web.Request, *, archived: bool = False)
     return definition
 
 
-def _missing(kind: Kind, name: str) -> ApiError:
+def _missing(kind: ObjectType, name: str) -> ApiError:
     return ApiError(404, "OBJECT_NOT_FOUND", f"Property {name} does not exist for object type {kind.type_id}")
 
 
-def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
+def _custom(portal: Portal, kind: ObjectType, raw: dict[str, Any]) -> Definition:
     missing = [name for name in ("name", "label", "type", "fieldType", "groupName") if not raw.get(name)]
     if missing:
         raise malformed(f"Some required fields were not set: {missing}")
@@ -146,7 +147,7 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
     unique = bool(raw.get("hasUniqueValue"))
     if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MAX_UNIQUE:
         raise invalid(f"At most {MAX_UNIQUE} properties of an object type can have unique values")
-    at = timestamp(portal.now)
+    at = format_timestamp(portal.now)
     definition = Definition(
         name, str(raw["label"]), str(raw["type"]), built_in=False, unique=unique, created=at, updated=at
     )

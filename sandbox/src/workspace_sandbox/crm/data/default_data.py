@@ -7,16 +7,16 @@ from random import Random
 from typing import Any
 from unicodedata import normalize
 
-from workspace_sandbox.crm.data.catalogue import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
-from workspace_sandbox.crm.data.definitions import Definition, Option, options
-from workspace_sandbox.crm.data.directory import Account, Owner, Pipeline, deal_stage, ticket_stage
-from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, Kind
+from workspace_sandbox.crm.data.account import Owner, PortalAccount
+from workspace_sandbox.crm.data.built_in_properties import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
+from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, ObjectType
+from workspace_sandbox.crm.data.other_built_in_properties import PRIORITIES
+from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage, ticket_stage
+from workspace_sandbox.crm.data.property_definitions import Definition, Option, options
 from workspace_sandbox.crm.data.records import Creator, Record
-from workspace_sandbox.crm.data.standard_properties import PRIORITIES
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.data.values import timestamp
-from workspace_sandbox.kit.clock import SystemClock
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.clock import SystemClock, format_timestamp
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 
 CONTACT_COUNT = 1_060
 DEAL_COUNT = 96
@@ -67,7 +67,7 @@ SUPPORT = Pipeline(
     plural="tickets",
 )
 
-ANNEX = Account(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
+ANNEX = PortalAccount(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
 """A second portal, in which the app is not installed by default."""
 
 ANNEX_OWNER = Owner(880_101, ANNEX.user_id, ANNEX.user, "Ines", "Baum")
@@ -212,7 +212,7 @@ def examples(portal: Portal) -> dict[str, Any]:
     }
 
 
-def _store_all(portal: Portal, kind: Kind, rows: list[dict[str, str]], random: Random) -> None:
+def _store_all(portal: Portal, kind: ObjectType, rows: list[dict[str, str]], random: Random) -> None:
     first, step = FIRST_IDS[kind.plural], STEPS[kind.plural]
     every = (ENDING - BEGINNING) / len(rows)
     for number, properties in enumerate(rows):
@@ -299,7 +299,7 @@ def _custom_values(number: int, random: Random) -> dict[str, str]:
         "nps_score": str(random.randrange(11)) if number % 4 == 0 else "",
         "newsletter": str(random.random() < 0.5).lower() if number % 2 else "",
         "renewal_date": f"2026-{random.randrange(1, 13):02}-15" if number % 8 == 0 else "",
-        "last_demo_at": timestamp(ENDING - number * 3_600) if number % 9 == 0 else "",
+        "last_demo_at": format_timestamp(ENDING - number * 3_600) if number % 9 == 0 else "",
         "import_batch": "2024-02" if number < 300 else "",
     }
 
@@ -313,7 +313,7 @@ def _deals(random: Random) -> Iterator[dict[str, str]]:
             "pipeline": pipeline.id,
             "dealstage": stage.id,
             "amount": f"{random.randrange(900, 250_000)}.{random.randrange(100):02}" if number % 11 else "",
-            "closedate": timestamp(ENDING + random.randrange(-200, 200) * A_DAY),
+            "closedate": format_timestamp(ENDING + random.randrange(-200, 200) * A_DAY),
             "hubspot_owner_id": str(random.choice(OWNERS[:7]).id) if number % 5 else "",
             "deal_currency_code": "EUR",
             "risk": random.choice(RISKS).value if number % 2 else "",
@@ -325,7 +325,7 @@ def _notes(random: Random) -> Iterator[dict[str, str]]:
     for number in range(NOTE_COUNT):
         yield {
             "hs_note_body": NOTE_TEXTS[number % len(NOTE_TEXTS)],
-            "hs_timestamp": timestamp(BEGINNING + random.randrange(500) * A_DAY),
+            "hs_timestamp": format_timestamp(BEGINNING + random.randrange(500) * A_DAY),
             "hubspot_owner_id": str(random.choice(OWNERS[:5]).id),
         }
 

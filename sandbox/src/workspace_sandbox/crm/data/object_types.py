@@ -5,7 +5,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectType:
     """An object type. ``scope`` is the scope for reading and writing its records."""
 
     plural: str
@@ -41,17 +41,17 @@ class Kind:
         return self.scope if self.scope == "tickets" else f"crm.schemas.{self.scope}.write"
 
 
-CONTACTS = Kind(
+CONTACTS = ObjectType(
     *("contacts", "contact", "0-1", "contacts", "createdate", "lastmodifieddate"),
     defaults=("createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"),
     searched_properties=("firstname", "lastname", "email", "phone", "company", "hs_additional_emails"),
 )
-COMPANIES = Kind(
+COMPANIES = ObjectType(
     *("companies", "company", "0-2", "companies", "createdate", "hs_lastmodifieddate"),
     defaults=("createdate", "domain", "hs_lastmodifieddate", "hs_object_id", "name"),
     searched_properties=("name", "domain", "website", "phone"),
 )
-DEALS = Kind(
+DEALS = ObjectType(
     *("deals", "deal", "0-3", "deals", "createdate", "hs_lastmodifieddate"),
     defaults=(
         *("amount", "closedate", "createdate", "dealname", "dealstage"),
@@ -60,7 +60,7 @@ DEALS = Kind(
     searched_properties=("dealname", "description", "dealtype"),
     pipeline_properties=("pipeline", "dealstage"),
 )
-TICKETS = Kind(
+TICKETS = ObjectType(
     *("tickets", "ticket", "0-5", "tickets", "createdate", "hs_lastmodifieddate"),
     defaults=(
         *("content", "createdate", "hs_lastmodifieddate", "hs_object_id", "hs_pipeline", "hs_pipeline_stage"),
@@ -71,21 +71,21 @@ TICKETS = Kind(
     pipeline_properties=("hs_pipeline", "hs_pipeline_stage"),
     first_pipeline="0",
 )
-PRODUCTS = Kind(
+PRODUCTS = ObjectType(
     *("products", "product", "0-7", "products", "createdate", "hs_lastmodifieddate"),
     defaults=("createdate", "description", "hs_lastmodifieddate", "hs_object_id", "name", "price"),
     searched_properties=("name", "description", "hs_sku"),
 )
-LINE_ITEMS = Kind(
+LINE_ITEMS = ObjectType(
     *("line_items", "line_item", "0-8", "line_items", "createdate", "hs_lastmodifieddate"),
     defaults=("amount", "createdate", "hs_lastmodifieddate", "hs_object_id", "hs_product_id", "quantity"),
     searched_properties=("name", "description", "hs_sku"),
 )
 
 
-def _activity(plural: str, type_id: str, searched: str) -> Kind:
+def _activity(plural: str, type_id: str, searched: str) -> ObjectType:
     """Return an activity type, which uses the scopes of contacts."""
-    return Kind(
+    return ObjectType(
         *(plural, plural.removesuffix("s"), type_id, "contacts", "hs_createdate", "hs_lastmodifieddate"),
         defaults=("hs_createdate", "hs_lastmodifieddate", "hs_object_id"),
         searched_properties=tuple(searched.split()),

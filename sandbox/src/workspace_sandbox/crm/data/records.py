@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.crm.data.catalogue import CREATOR_PROPERTIES
-from workspace_sandbox.crm.data.object_types import Kind
-from workspace_sandbox.crm.data.values import timestamp
+from workspace_sandbox.crm.data.built_in_properties import CREATOR_PROPERTIES
+from workspace_sandbox.crm.data.object_types import ObjectType
+from workspace_sandbox.kit.clock import format_timestamp
 
 APPLICATION, PERSON = "INTEGRATION", "CRM_UI"
 """The sources of a change."""
@@ -42,7 +42,7 @@ class Creator:
 class Record:
     """A version of a record. Empty properties are missing."""
 
-    kind: Kind
+    kind: ObjectType
     id: int
     properties: Mapping[str, str]
     created_at: float
@@ -60,11 +60,11 @@ class Record:
         raw: dict[str, Any] = {
             "id": str(self.id),
             "properties": {name: self.properties.get(name) for name in sorted(property_names)},
-            "createdAt": timestamp(self.created_at),
-            "updatedAt": timestamp(self.updated_at),
+            "createdAt": format_timestamp(self.created_at),
+            "updatedAt": format_timestamp(self.updated_at),
             "archived": self.archived_at is not None,
             "url": f"https://app-eu1.hubspot.com/contacts/{portal_id}/record/{self.kind.type_id}/{self.id}",
         }
         if self.archived_at is not None:
-            raw["archivedAt"] = timestamp(self.archived_at)
+            raw["archivedAt"] = format_timestamp(self.archived_at)
         return raw

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from workspace_sandbox.crm.arguments import parse_digits, read_list
-from workspace_sandbox.crm.data.definitions import Definition
+from workspace_sandbox.crm.data.property_definitions import Definition
+from workspace_sandbox.crm.data.property_values import milliseconds
 from workspace_sandbox.crm.data.records import Record
-from workspace_sandbox.crm.data.values import milliseconds
-from workspace_sandbox.crm.wire import PropertyViolation, invalid, invalid_search, malformed, unknown_property
+from workspace_sandbox.crm.errors import PropertyViolation, invalid, invalid_search, malformed, unknown_property
 from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.errors import require
 
@@ -70,7 +70,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RecordSearch:
     """A search query. A record matches if all filters of any group match."""
 
     groups: tuple[tuple[Filter, ...], ...]
@@ -82,7 +82,7 @@ class Query:
     after: int
 
 
-def parse(raw: Mapping[str, Any], max_results: int) -> Query:
+def parse(raw: Mapping[str, Any], max_results: int) -> RecordSearch:
     """Parse the query in a request body. Raises an error if it violates a rule of the vendor."""
     groups = tuple(_group(group) for group in read_list(raw, "filterGroups"))
     _count(groups)
@@ -94,11 +94,11 @@ def parse(raw: Mapping[str, Any], max_results: int) -> Query:
         raise invalid(f"Paging through search results is limited to {max_results} records.")
     words = tuple(str(raw.get("query") or "").lower().split())
     properties = tuple(str(name) for name in read_list(raw, "properties"))
-    return Query(groups, words, sort, descending, properties, limit, after)
+    return RecordSearch(groups, words, sort, descending, properties, limit, after)
 
 
 def find_records(
-    query: Query,
+    query: RecordSearch,
     documents: Iterable[Record],
     definitions: Mapping[str, Definition],
     searched: Iterable[str],
@@ -116,7 +116,7 @@ def find_records(
     return _sorted(matches, query, definitions)
 
 
-def _sorted(matches: list[Record], query: Query, definitions: Mapping[str, Definition]) -> list[Record]:
+def _sorted(matches: list[Record], query: RecordSearch, definitions: Mapping[str, Definition]) -> list[Record]:
     # The default order is oldest first. The ID decides between records of the same time.
     matches.sort(key=lambda record: (record.created_at, record.id))
     if query.sort is None:
@@ -312,7 +312,7 @@ def _after(value: Any) -> int:
     return require(parse_digits(str(value or 0)), invalid(f"after must be an integer, received {value}"))
 
 
-def paginate(query: Query, matches: list[Record]) -> tuple[Iterator[Record], str | None]:
+def paginate(query: RecordSearch, matches: list[Record]) -> tuple[Iterator[Record], str | None]:
     """Return the requested page and the offset of the next one."""
     end = query.after + query.limit
     return iter(matches[query.after : end]), str(end) if end < len(matches) else None

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.crm.data.object_types import KINDS
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.crm.emulator import CrmEmulator
@@ -13,7 +13,7 @@ CREATION_ORDER = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
 
 
 def apply_seed(hubspot: "CrmEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the records in *seed*. Returns their identifiers in order."""
+    """Create the records in *data*. Returns their identifiers in order."""
     data.check_object(*CREATION_ORDER)
     return {kind: [_record(hubspot, kind, one) for one in data.list_items(kind)] for kind in CREATION_ORDER}
 

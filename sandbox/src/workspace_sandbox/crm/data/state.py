@@ -7,16 +7,17 @@ from typing import Any, Protocol
 
 from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.data import search
-from workspace_sandbox.crm.data.catalogue import GROUPS
-from workspace_sandbox.crm.data.definitions import Definition, Group, Option
-from workspace_sandbox.crm.data.directory import MAIN, Account, Audit, Owner, Pipeline
-from workspace_sandbox.crm.data.edges import Associations, AssociationType, Reference
-from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
+from workspace_sandbox.crm.data.account import MAIN, Owner, PortalAccount
+from workspace_sandbox.crm.data.associations import Associations, AssociationType, Reference
+from workspace_sandbox.crm.data.built_in_properties import GROUPS
+from workspace_sandbox.crm.data.lists import ObjectList
+from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, KIND_NAMES, KINDS, ObjectType
+from workspace_sandbox.crm.data.pipelines import Audit, Pipeline
+from workspace_sandbox.crm.data.property_definitions import Definition, Group, Option
+from workspace_sandbox.crm.data.property_rules import Rules
 from workspace_sandbox.crm.data.records import APPLICATION, Creator, Record
-from workspace_sandbox.crm.data.rules import Rules
-from workspace_sandbox.crm.data.segments import ObjectList
 from workspace_sandbox.crm.data.unique_values import UniqueValues
-from workspace_sandbox.crm.wire import (
+from workspace_sandbox.crm.errors import (
     contact_exists,
     invalid,
     invalid_associations,
@@ -26,9 +27,9 @@ from workspace_sandbox.crm.wire import (
     unknown_property,
     value_taken,
 )
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.kit.hooks import ignore_event
+from workspace_sandbox.kit.webhook_sender import ignore_event
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
 """Email domains that never become companies."""
@@ -43,7 +44,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingWrite:
+class PendingRecord:
     """A validated write. ``sent`` are the requested properties."""
 
     record: Record
@@ -55,15 +56,14 @@ class PendingWrite:
 class Emit(Protocol):
     """Receives changes of records: ``creation``, ``propertyChange``, ``deletion`` or ``associationChange``."""
 
-    def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
+    def __call__(self, portal: "Portal", event_type: str, record: Record, **more: Any) -> None:
         """Handle an event, with *more* fields."""
-        ...
 
 
 class Portal:
     """A customer's account. Its clock, random generator and knobs are those of the context."""
 
-    def __init__(self, context: EmulatorContext, account: Account = MAIN) -> None:
+    def __init__(self, context: EmulatorContext, account: PortalAccount = MAIN) -> None:
         self.context = context
         self.account = account
         self.owners: dict[int, Owner] = {}
@@ -106,7 +106,7 @@ class Portal:
         """Return the value of a knob."""
         return self.context.knobs[name]
 
-    def live_definitions(self, kind: Kind) -> dict[str, Definition]:
+    def live_definitions(self, kind: ObjectType) -> dict[str, Definition]:
         """Return the current properties of *kind*."""
         definitions = self.definitions[kind.plural]
         return {name: definition for name, definition in definitions.items() if definition.archived_at is None}
@@ -124,49 +124,51 @@ class Portal:
                 return tuple(Option(one.id, one.label) for one in values)
         return definition.options
 
-    def pipelines_of(self, kind: Kind) -> list[Pipeline]:
+    def pipelines_of(self, kind: ObjectType) -> list[Pipeline]:
         """Return the pipelines of *kind*."""
         return [pipeline for pipeline in self.pipelines.values() if pipeline.plural == kind.plural]
 
-    def define(self, kind: Kind, definition: Definition) -> None:
+    def define(self, kind: ObjectType, definition: Definition) -> None:
         """Add or replace a property of *kind*."""
         self.definitions[kind.plural][definition.name] = definition
         if definition.unique:
             self.identities.add_unique_property(kind.plural, definition.name)
 
-    def find(self, kind: Kind, identifier: str, id_property: str | None = None, *, archived: bool = False) -> Record:
+    def find(
+        self, kind: ObjectType, identifier: str, id_property: str | None = None, *, archived: bool = False
+    ) -> Record:
         """Return the record with that ID or unique property value. Raises a 404 if there is none."""
         match = self._look_up(kind, identifier, id_property)
         if match is None or (match.archived_at is not None) != archived:
             raise not_found(identifier)
         return match
 
-    def find_live(self, kind: Kind, identifier: str, id_property: str | None = None) -> Record | None:
+    def find_live(self, kind: ObjectType, identifier: str, id_property: str | None = None) -> Record | None:
         """Return the live record with that ID or unique property value, or None."""
         match = self._look_up(kind, identifier, id_property)
         return match if match and match.archived_at is None else None
 
-    def list_records(self, kind: Kind, after: int, *, archived: bool) -> list[Record]:
+    def list_records(self, kind: ObjectType, after: int, *, archived: bool) -> list[Record]:
         """Return the records with IDs greater than *after*, in order."""
         records = self.records[kind.plural].values()
         return [record for record in records if record.id > after and (record.archived_at is not None) == archived]
 
-    def search(self, kind: Kind, query: search.Query) -> list[Record]:
+    def search(self, kind: ObjectType, query: search.RecordSearch) -> list[Record]:
         """Return all records that match the query, as of the index."""
         documents = self.index.documents(kind.plural, self.now, self.knob("search_lag_seconds"))
         return search.find_records(
             query, documents, self.live_definitions(kind), kind.searched_properties, self._associated
         )
 
-    def associated_records(self, record: Record, target: Kind) -> list[tuple[int, list[AssociationType]]]:
+    def associated_records(self, record: Record, target: ObjectType) -> list[tuple[int, list[AssociationType]]]:
         """Return the live records of type *target* that *record* is associated with, in order of their IDs."""
         others = self.records[target.plural]
         linked = self.edges.linked(record.reference, target.plural)
         return [(other, types) for other, types in linked if others[other].archived_at is None]
 
     def validate_new(
-        self, kind: Kind, properties: Any, associations: Any = None, maker: Creator | None = None
-    ) -> PendingWrite:
+        self, kind: ObjectType, properties: Any, associations: Any = None, maker: Creator | None = None
+    ) -> PendingRecord:
         """Validate a new record, by default created by the app.
 
         Raises an error if a value, an association or a required property is invalid.
@@ -177,16 +179,16 @@ class Portal:
         links = tuple(self._links(kind, associations))
         record = Record(kind, self._next_id(kind), {}, self.now, self.now)
         completed = self.rules.with_calculated(record, {**values, **maker.properties})
-        return PendingWrite(replace(record, properties=completed), tuple(values), links)
+        return PendingRecord(replace(record, properties=completed), tuple(values), links)
 
-    def validate_change(self, record: Record, properties: Any) -> PendingWrite:
+    def validate_change(self, record: Record, properties: Any) -> PendingRecord:
         """Validate a change of a record."""
         values = self.rules.validate(record.kind, properties, record)
         changed = replace(record, updated_at=self.now)
         completed = self.rules.with_calculated(changed, {**record.properties, **values})
-        return PendingWrite(replace(changed, properties=completed), tuple(properties), is_new=False)
+        return PendingRecord(replace(changed, properties=completed), tuple(properties), is_new=False)
 
-    def commit(self, *drafts: PendingWrite, source: str = APPLICATION) -> None:
+    def commit(self, *drafts: PendingRecord, source: str = APPLICATION) -> None:
         """Write all *drafts*, or none if one has a duplicate unique value. *source* is included in events."""
         self._check_unique(drafts)
         for draft in drafts:
@@ -232,7 +234,7 @@ class Portal:
                     event = {**type_field, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
                     self.emit(self, "associationChange", one, **event)
 
-    def _emit_changes(self, draft: PendingWrite, source: str) -> None:
+    def _emit_changes(self, draft: PendingRecord, source: str) -> None:
         if draft.is_new:
             self.emit(self, "creation", draft.record, changeSource=source, changeFlag="NEW")
         for name in draft.sent:
@@ -256,12 +258,12 @@ class Portal:
         records[record.id] = record
         self.latest[record.kind.plural] = max(record.id, self.latest[record.kind.plural])
 
-    def unique_property(self, kind: Kind, name: str) -> bool:
+    def unique_property(self, kind: ObjectType, name: str) -> bool:
         """Return True if *name* is a unique property of *kind*."""
         definition = self.definitions[kind.plural].get(name)
         return definition is not None and definition.unique and definition.archived_at is None
 
-    def _look_up(self, kind: Kind, identifier: str, id_property: str | None) -> Record | None:
+    def _look_up(self, kind: ObjectType, identifier: str, id_property: str | None) -> Record | None:
         records = self.records[kind.plural]
         if id_property in {None, "", "hs_object_id"}:
             number = parse_digits(identifier)
@@ -275,17 +277,17 @@ class Portal:
         is_primary = records[holder].properties.get(name, "").lower() == identifier.strip().lower()
         return records[holder] if is_primary or self.knob("secondary_email_lookup") else None
 
-    def _next_id(self, kind: Kind) -> int:
+    def _next_id(self, kind: ObjectType) -> int:
         # With gaps, so that a client that assumes consecutive IDs fails.
-        chance = self.context.random
-        self.latest[kind.plural] = max(self.latest[kind.plural], chance.offset) + 1 + chance.randrange(40)
+        random = self.context.random
+        self.latest[kind.plural] = max(self.latest[kind.plural], random.offset) + 1 + random.randrange(40)
         return self.latest[kind.plural]
 
     def _associated(self, record: Record, target: str) -> Iterable[int]:
         kind = require(KIND_NAMES.get(target), invalid_search(unknown_property(search.ASSOCIATED + target)))
         return [other for other, _ in self.associated_records(record, kind)]
 
-    def _links(self, kind: Kind, associations: Any) -> Iterator[Link]:
+    def _links(self, kind: ObjectType, associations: Any) -> Iterator[Link]:
         for raw in read_list({"associations": associations}, "associations"):
             try:
                 identifier = str(raw["to"]["id"])
@@ -294,7 +296,7 @@ class Portal:
                 raise malformed("Cannot deserialize value of type `PublicAssociationsForObject`") from None
             yield from (self._link(kind, identifier, category, type_id) for category, type_id in specs)
 
-    def _link(self, kind: Kind, identifier: str, category: str, type_id: int) -> Link:
+    def _link(self, kind: ObjectType, identifier: str, category: str, type_id: int) -> Link:
         for other in KINDS:
             if kind_of_link := self.edges.types.find(kind.plural, other.plural, category, type_id):
                 target = self.find_live(other, identifier)
@@ -318,7 +320,7 @@ class Portal:
             company = draft.record
         self.associate(contact, company)
 
-    def _check_unique(self, drafts: Iterable[PendingWrite]) -> None:
+    def _check_unique(self, drafts: Iterable[PendingRecord]) -> None:
         clash = self.identities.find_conflict(draft.record for draft in drafts)
         if clash is None:
             return

@@ -41,10 +41,10 @@ class UniqueValues:
 
     def find_conflict(self, records: Iterable[Record]) -> tuple[Record, UniqueValue, int] | None:
         """Return the first of *records* with a value of another record, the value and the other record's ID."""
-        promised: dict[UniqueValue, int] = {}
+        claimed: dict[UniqueValue, int] = {}
         for record in records:
             for identity in self._of(record):
-                holder = promised.setdefault(identity, self._holders.get(identity, record.id))
+                holder = claimed.setdefault(identity, self._holders.get(identity, record.id))
                 if holder != record.id:
                     return record, identity, holder
         return None

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.data.state import SHOWN, SYSTEM, Label
 from workspace_sandbox.mail.errors import conflict, invalid, not_found
+from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 RESERVED = frozenset(
     {name.casefold() for name in SYSTEM}

@@ -5,14 +5,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.mail.api.listing import build_filter, matching_messages, page
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, ResponseBody
-from workspace_sandbox.mail.api.resources import short
+from workspace_sandbox.mail.api.message_json import short
+from workspace_sandbox.mail.api.pagination import build_filter, matching_messages, page
 from workspace_sandbox.mail.data.state import Mailbox, Message
 from workspace_sandbox.mail.data.transport import HEX_ID
-from workspace_sandbox.mail.errors import NO_RAW, invalid, metadata_scope, not_found, precondition
+from workspace_sandbox.mail.errors import NO_RAW, ApiError, invalid, metadata_scope, not_found, precondition
+from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.schema import encode
-from workspace_sandbox.mail.wire import ApiError
 
 MAX_CHANGES = 100
 MAX_BATCH_IDS = 1_000

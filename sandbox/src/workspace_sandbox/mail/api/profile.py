@@ -1,6 +1,6 @@
 """The profile of the account."""
 
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, ResponseBody
+from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 
 def get_profile(_: MailServices, request: ApiRequest) -> ResponseBody:

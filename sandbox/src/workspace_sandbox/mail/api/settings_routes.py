@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH
-from workspace_sandbox.mail.api.methods import Method, define_method, gmail_scopes
 from workspace_sandbox.mail.data import settings
+from workspace_sandbox.mail.request import ApiRoute, define_method, gmail_scopes
 from workspace_sandbox.mail.schema import Shape
 
 READ = gmail_scopes("modify", "readonly", "settings.basic")
 # The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
-KEPT = "is kept and shown, and changes nothing else"
+KEPT = "stored and returned, without any other effect"
 
 
-def _settings_methods() -> Iterator[Method]:
+def _settings_methods() -> Iterator[ApiRoute]:
     """Return the methods that read and write a settings object."""
     settings_objects: dict[str, tuple[Shape, frozenset[str], int]] = {
         "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
@@ -42,10 +42,13 @@ _S, _F, _A = schema.SEND_AS, schema.FILTER, schema.FORWARDING
 _ADDRESS, _OWN = "/settings/forwardingAddresses", "/settings/sendAs/{sendAsEmail}"
 _EITHER, _N = BASIC | SHARING, schema.NOTHING
 
-SETTINGS: Sequence[Method] = (
+SETTINGS: Sequence[ApiRoute] = (
     *_settings_methods(),
     define_method(
-        "settings.filters.list GET /settings/filters ListFilters 1", settings.list_filters, READ, schema.FILTER_LIST
+        "settings.filters.list GET /settings/filters ListFilters 1",
+        settings.list_filters,
+        READ,
+        schema.FILTER_LIST,
     ),
     define_method(
         "settings.filters.create POST /settings/filters CreateFilter 5",
@@ -71,7 +74,7 @@ SETTINGS: Sequence[Method] = (
         SHARING,
         _A,
         body=_A,
-        unsupported="nobody is asked to agree",
+        unsupported="no confirmation is requested",
     ),
     define_method(
         f"settings.forwardingAddresses.get GET {_ADDRESS}/{{forwardingEmail}} GetForwardingAddress 1",
@@ -90,7 +93,7 @@ SETTINGS: Sequence[Method] = (
         settings.list_send_as,
         READ,
         schema.SEND_AS_LIST,
-        unsupported="only the own address, without aliases",
+        unsupported="only the mailbox's own address, without aliases",
     ),
     define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
     *(
@@ -100,7 +103,7 @@ SETTINGS: Sequence[Method] = (
             _EITHER,
             _S,
             body=_S,
-            unsupported="a signature is kept and not put below messages",
+            unsupported="signatures are stored but not added to messages",
         )
         for name, verb, rpc in (
             ("settings.sendAs.update", "PUT", "UpdateSendAs"),

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from workspace_sandbox.mail.api.listing import build_filter, matching_messages, page
+from workspace_sandbox.mail.api.message_json import short
 from workspace_sandbox.mail.api.messages import get_existing, read_format, read_label_changes
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, ResponseBody
-from workspace_sandbox.mail.api.resources import short
+from workspace_sandbox.mail.api.pagination import build_filter, matching_messages, page
 from workspace_sandbox.mail.data.state import Message
+from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 
 def list_threads(services: MailServices, request: ApiRequest) -> ResponseBody:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.mail.api.methods import ApiRequest
-from workspace_sandbox.mail.data.mime import Part, parse_parameters, read_headers, split_head, split_sections
-from workspace_sandbox.mail.errors import invalid, not_found, too_large
-from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
+from workspace_sandbox.mail.data.mime_parser import Part, parse_parameters, read_headers, split_head, split_sections
+from workspace_sandbox.mail.errors import ApiError, invalid, not_found, too_large
+from workspace_sandbox.mail.http_messages import HttpRequest, Reply
+from workspace_sandbox.mail.request import ApiRequest
 
 MAX_UPLOAD_BYTES = 36_700_160
 """The maximum size of an uploaded message in the discovery document: 35 MiB."""
@@ -23,7 +23,7 @@ RESUME_INCOMPLETE = 308
 
 
 @dataclass
-class Upload:
+class ResumableUpload:
     """A resumable upload in progress, and the request to perform once it is complete."""
 
     request: ApiRequest
@@ -36,7 +36,7 @@ class Uploads:
 
     def __init__(self, random: Random) -> None:
         self._random = random
-        self._open: dict[str, Upload] = {}
+        self._open: dict[str, ResumableUpload] = {}
 
     def start(self, http_request: HttpRequest, request: ApiRequest) -> Reply:
         """Start an upload. ``Location`` is the URL for the pieces."""
@@ -45,7 +45,7 @@ class Uploads:
             raise too_large()
         check_type(http_request.headers.get("x-upload-content-type", "message/rfc822"))
         upload_id = f"AHVrFx{self._random.getrandbits(320):080x}"
-        self._open[upload_id] = Upload(request, int(declared) if declared.isdecimal() else None)
+        self._open[upload_id] = ResumableUpload(request, int(declared) if declared.isdecimal() else None)
         # Use the URL of the caller: behind a forwarded port, no other URL is reachable.
         location = f"{http_request.origin}{http_request.path}?uploadType=resumable&upload_id={upload_id}"
         return Reply(200, b"", {"Location": location, "X-GUploader-UploadID": upload_id})
@@ -103,7 +103,7 @@ def check_type(content_type: str) -> None:
         raise invalid(f"Media type '{media_type}' is not supported. Valid media types: [message/*]")
 
 
-def _parse_range(http_request: HttpRequest, upload: Upload) -> tuple[int | None, int | None]:
+def _parse_range(http_request: HttpRequest, upload: ResumableUpload) -> tuple[int | None, int | None]:
     header = http_request.headers.get("content-range")
     if header is None:
         return 0, len(http_request.body)
@@ -118,7 +118,7 @@ def _parse_range(http_request: HttpRequest, upload: Upload) -> tuple[int | None,
     return int(match[1]), total
 
 
-def _append(upload: Upload, start: int, body: bytes) -> None:
+def _append(upload: ResumableUpload, start: int, body: bytes) -> None:
     if start > len(upload.content):
         raise invalid("Invalid request.  There were missing bytes before this range.")
     # A piece may overlap received bytes: a client cannot know how much arrived before the connection broke.
@@ -128,7 +128,7 @@ def _append(upload: Upload, start: int, body: bytes) -> None:
         raise too_large()
 
 
-def _check_chunk(upload: Upload, http_request: HttpRequest) -> None:
+def _check_chunk(upload: ResumableUpload, http_request: HttpRequest) -> None:
     if len(http_request.body) % CHUNK_BYTES:
         del upload.content[len(upload.content) - len(http_request.body) :]
         # The text, with its double spaces, is what users report from the live service.
@@ -141,5 +141,5 @@ def _check_chunk(upload: Upload, http_request: HttpRequest) -> None:
         )
 
 
-def _range_header(upload: Upload) -> Mapping[str, str]:
+def _range_header(upload: ResumableUpload) -> Mapping[str, str]:
     return {"Range": f"bytes=0-{len(upload.content) - 1}"} if upload.content else {}

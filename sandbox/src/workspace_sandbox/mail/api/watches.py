@@ -2,9 +2,9 @@
 
 import re
 
-from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, ResponseBody
-from workspace_sandbox.mail.data.topics import Watch
+from workspace_sandbox.mail.data.pubsub import Watch
 from workspace_sandbox.mail.errors import invalid
+from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 WEEK = 7 * 86_400.0
 TOPIC = re.compile(r"projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/topics/[A-Za-z][\w.~+%-]{2,254}", re.ASCII)

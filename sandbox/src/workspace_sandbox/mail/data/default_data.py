@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from workspace_sandbox.mail.data import compose
-from workspace_sandbox.mail.data.edge_cases import EDGE_CASES, MANIFEST, MANIFEST_PDF_PART, EdgeCaseMessage
+from workspace_sandbox.mail.data import mime_writer
+from workspace_sandbox.mail.data.edge_case_messages import EDGE_CASES, MANIFEST, MANIFEST_PDF_PART, EdgeCaseMessage
 from workspace_sandbox.mail.data.state import SHOWN, Label, Mailbox, Message
 from workspace_sandbox.mail.data.transport import MailTransport
 
@@ -135,7 +135,7 @@ class _Writer:
         own = (NAME, ADDRESS)
         sender, receiver = (own, other) if mine else (other, own)
         headers = [*_envelope(sender, receiver, subject, at, self._message_id(sender[1])), *_reply_headers(earlier)]
-        raw = compose.build_message(headers, self._body(thing))
+        raw = mime_writer.build_message(headers, self._body(thing))
         thread_id = earlier[0].thread_id if earlier else None
         if mine:
             return self._mailbox.add(raw, ["SENT"], at, thread_id)
@@ -153,7 +153,7 @@ class _Writer:
         subject = f"{sender} no. {300 - number}: {self._random.choice(THINGS)}s and more"
         headers = _envelope((sender, f"news@{domain}"), (NAME, ADDRESS), subject, at, self._message_id(domain))
         headers += [("List-Id", f"<news.{domain}>"), ("List-Unsubscribe", f"<https://{domain}/leave>")]
-        raw = compose.build_message(headers, self._body(self._random.choice(THINGS), rich=True))
+        raw = mime_writer.build_message(headers, self._body(self._random.choice(THINGS), rich=True))
         label_ids = [category, *(["INBOX"] if number < 12 else []), *(["UNREAD"] if number % 3 else [])]
         self._receive(raw, f"news@{domain}", label_ids, at, None)
 
@@ -162,36 +162,42 @@ class _Writer:
         thing = self._random.choice(THINGS)
         title = subject.format(thing=thing, n=number + 1)
         headers = _envelope(sender, (NAME, ADDRESS), title, at, self._message_id(sender[1]))
-        self._receive(compose.build_message(headers, self._body(thing)), sender[1], label_ids, at, None)
+        self._receive(mime_writer.build_message(headers, self._body(thing)), sender[1], label_ids, at, None)
 
     def _edge_case(self, edge_case: EdgeCaseMessage, number: int) -> Message:
         at = LATEST - number * 7 * HOUR
         message_id = edge_case.message_id or self._message_id(edge_case.sender[1])
         headers = _envelope(edge_case.sender, (NAME, ADDRESS), edge_case.subject, at, message_id)
-        raw = compose.build_message([*headers, *edge_case.headers], edge_case.content)
+        raw = mime_writer.build_message([*headers, *edge_case.headers], edge_case.content)
         return self._receive(raw, edge_case.sender[1], list(edge_case.label_ids), at, None)
 
     def _draft(self, number: int, thread: Sequence[Message] | None) -> None:
         at, other = LATEST - number * 11 * HOUR, PEOPLE[number % len(PEOPLE)]
         subject = f"Re: {thread[0].header('Subject')}" if thread else f"Plan {number + 1} for the spring"
-        headers = [("From", compose.mailbox(NAME, ADDRESS)), ("To", compose.mailbox(*other)), ("Subject", subject)]
+        headers = [
+            ("From", mime_writer.mailbox(NAME, ADDRESS)),
+            ("To", mime_writer.mailbox(*other)),
+            ("Subject", subject),
+        ]
         headers += _reply_headers(thread or ())
-        raw = compose.build_message([*headers, ("Date", compose.date(at))], self._body("berth"))
+        raw = mime_writer.build_message([*headers, ("Date", mime_writer.date(at))], self._body("berth"))
         thread_id = thread[0].thread_id if thread else None
         self._mailbox.drafts[self._transport.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
 
     def _receive(self, raw: bytes, sender: str, label_ids: list[str], at: int, thread_id: str | None) -> Message:
-        received = compose.replace_headers(raw, {}, compose.trace_headers(self._random, ADDRESS, sender, at))
+        received = mime_writer.replace_headers(raw, {}, mime_writer.trace_headers(self._random, ADDRESS, sender, at))
         return self._mailbox.add(received, label_ids, at, thread_id)
 
-    def _body(self, thing: str, *, rich: bool = False) -> compose.Entity:
+    def _body(self, thing: str, *, rich: bool = False) -> mime_writer.MimeEntity:
         lines = [line.format(thing=thing) for line in self._random.sample(SENTENCES, 4)]
-        plain = compose.text("\n\n".join(lines), encoding="7bit")
+        plain = mime_writer.text("\n\n".join(lines), encoding="7bit")
         if not rich and self._random.random() < 0.4:
             return plain
         paragraphs = "".join(f"<p>{line}</p>" for line in lines)
         boundary = f"=_{self._random.getrandbits(64):016x}"
-        return compose.multipart("alternative", boundary, plain, compose.text(f"<div>{paragraphs}</div>", "html"))
+        return mime_writer.multipart(
+            "alternative", boundary, plain, mime_writer.text(f"<div>{paragraphs}</div>", "html")
+        )
 
     def _message_id(self, address: str) -> str:
         domain = address.rpartition("@")[2]
@@ -211,12 +217,12 @@ CIRCULARS = (
 def _envelope(
     sender: tuple[str, str], receiver: tuple[str, str], subject: str | None, at: int, message_id: str
 ) -> list[tuple[str, str]]:
-    title = [] if subject is None else [("Subject", compose.encode_word(subject))]
+    title = [] if subject is None else [("Subject", mime_writer.encode_word(subject))]
     return [
-        ("From", compose.mailbox(*sender)),
-        ("To", compose.mailbox(*receiver)),
+        ("From", mime_writer.mailbox(*sender)),
+        ("To", mime_writer.mailbox(*receiver)),
         *title,
-        ("Date", compose.date(at)),
+        ("Date", mime_writer.date(at)),
         ("Message-ID", message_id),
     ]
 

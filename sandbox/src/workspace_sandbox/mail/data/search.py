@@ -2,7 +2,6 @@
 
 Evaluated: bare words and phrases, ``AND``, ``OR``, ``{}``, ``()``, ``-``, ``+``, ``AROUND n`` and every operator in
 ``OPERATORS``. Anything else of the form ``word:word`` is plain text.
-
 """
 
 import re
@@ -11,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 
-from workspace_sandbox.mail.data.index import words
-from workspace_sandbox.mail.data.mime import Part
+from workspace_sandbox.mail.data.mime_parser import Part
+from workspace_sandbox.mail.data.search_index import words
 from workspace_sandbox.mail.data.state import Mailbox, Message, to_query_name
 
 Condition = Callable[[Message], bool]
@@ -58,7 +57,7 @@ LINKS = {
 
 
 @dataclass
-class Query:
+class MessageSearch:
     """A parsed query: its condition, and the hidden labels that it includes."""
 
     matches: Condition
@@ -72,14 +71,14 @@ class Query:
         return not hidden and self.matches(message)
 
 
-def read(q: str, mailbox: Mailbox, now: float) -> Query:
+def read(q: str, mailbox: Mailbox, now: float) -> MessageSearch:
     """Parse *q* for *mailbox* at the time *now*. Invalid syntax is never an error."""
     reader = QueryParser(_tokens(q), mailbox, now)
     parts: list[Condition] = []
     while reader.at < len(reader.tokens):
         parts.append(reader.conjunction())
         reader.at += 1
-    return Query(lambda message: all(part(message) for part in parts), frozenset(reader.hidden_labels))
+    return MessageSearch(lambda message: all(part(message) for part in parts), frozenset(reader.hidden_labels))
 
 
 def _tokens(q: str) -> list[tuple[str, str]]:

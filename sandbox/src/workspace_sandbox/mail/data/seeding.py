@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.mail.api.labels import check_name
 from workspace_sandbox.mail.data.state import SHOWN, Label, Mailbox
-from workspace_sandbox.mail.wire import ApiError
+from workspace_sandbox.mail.errors import ApiError
 
 if TYPE_CHECKING:
     from workspace_sandbox.mail.emulator import MailEmulator
@@ -14,7 +14,7 @@ FIELDS = ("from", "subject", "body_html", "body_text", "labels", "attachments", 
 
 
 def apply_seed(gmail: "MailEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the labels and messages of *given* in the filled mailbox.
+    """Create the labels and messages of *data* in the filled mailbox.
 
     Returns labels by name, and messages in order.
     """

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workspace_sandbox.kit.hooks import ignore_event
-from workspace_sandbox.mail.data.index import Index, snippet
-from workspace_sandbox.mail.data.mime import Part, decode_words, parse, read_headers, split_head
+from workspace_sandbox.kit.webhook_sender import ignore_event
+from workspace_sandbox.mail.data.mime_parser import Part, decode_words, parse, read_headers, split_head
+from workspace_sandbox.mail.data.search_index import Index, snippet
 
 MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fwd?|aw|wg|sv|tr)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)

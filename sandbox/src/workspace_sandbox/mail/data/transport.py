@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
-from workspace_sandbox.mail.data import compose, rules
-from workspace_sandbox.mail.data.mime import parse, read_headers, split_head
+from workspace_sandbox.mail.data import mail_filters, mime_writer
+from workspace_sandbox.mail.data.mime_parser import parse, read_headers, split_head
+from workspace_sandbox.mail.data.pubsub import Topics
 from workspace_sandbox.mail.data.state import Mailbox, Message
-from workspace_sandbox.mail.data.topics import Topics
 from workspace_sandbox.mail.errors import invalid, not_found
 from workspace_sandbox.mail.schema import encode
 
@@ -67,10 +67,10 @@ class MailTransport:
 
     def prepare(self, mailbox: Mailbox, raw: bytes) -> bytes:
         """Return *raw* as the vendor stores a user's message: with CRLF line endings and the user's own sender."""
-        raw = compose.with_crlf(raw)
+        raw = mime_writer.with_crlf(raw)
         senders = [address.lower() for _, address in parse(raw[: split_head(raw, 0, len(raw))[1]]).addresses("From")]
         # Gmail replaces a sender that the account is not allowed to use by the account's own address.
-        return raw if senders == [mailbox.address] else compose.replace_headers(raw, {"From": _own_sender(mailbox)})
+        return raw if senders == [mailbox.address] else mime_writer.replace_headers(raw, {"From": _own_sender(mailbox)})
 
     def resolve_thread(self, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> str | None:
         """Return the thread that a message written for *thread_id* joins, if it follows the rules of threads."""
@@ -87,11 +87,11 @@ class MailTransport:
         """Send *raw* from that mailbox in that thread, and deliver it to the *recipients* that have a mailbox here."""
         at = self.now_ms()
         headers = {name.lower() for name, _ in read_headers(raw, 0, split_head(raw, 0, len(raw))[0])}
-        new_headers = {} if "date" in headers else {"Date": compose.date(at)}
+        new_headers = {} if "date" in headers else {"Date": mime_writer.date(at)}
         # Gmail replaces the client's ``Message-ID``, as measurements show. This is undocumented.
         if self.knobs["rewrite_message_id"] or "message-id" not in headers:
             new_headers["Message-ID"] = f"<CA{encode(self.random.randbytes(36))}@mail.gmail.com>"
-        raw = compose.replace_headers(raw, new_headers) if new_headers else raw
+        raw = mime_writer.replace_headers(raw, new_headers) if new_headers else raw
         # A mail to oneself is one message with the labels of both sides.
         own = ["INBOX", "UNREAD"] if mailbox.address in recipients else []
         sent = mailbox.add(raw, ["SENT", *own], at, thread_id)
@@ -103,10 +103,10 @@ class MailTransport:
     def deliver(self, mailbox: Mailbox, raw: bytes, sender: str, at: int) -> Message:
         """Deliver *raw* to a mailbox as incoming mail."""
         # Recipients must not see the Bcc addresses.
-        arrived = compose.replace_headers(
-            raw, {"Bcc": None}, compose.trace_headers(self.random, mailbox.address, sender, at)
+        arrived = mime_writer.replace_headers(
+            raw, {"Bcc": None}, mime_writer.trace_headers(self.random, mailbox.address, sender, at)
         )
-        label_ids = rules.apply_filters(mailbox, arrived, ["UNREAD", "INBOX"], at)
+        label_ids = mail_filters.apply_filters(mailbox, arrived, ["UNREAD", "INBOX"], at)
         return mailbox.add(arrived, label_ids, at, mailbox.find_thread(arrived))
 
     def recipients(self, raw: bytes) -> list[str]:
@@ -129,4 +129,4 @@ class MailTransport:
 
 
 def _own_sender(mailbox: Mailbox) -> str:
-    return compose.mailbox(mailbox.name, mailbox.address)
+    return mime_writer.mailbox(mailbox.name, mailbox.address)

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from workspace_sandbox.notes import checks
+from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import block_parsing
-from workspace_sandbox.notes.data import edits
+from workspace_sandbox.notes.data import page_edits
 from workspace_sandbox.notes.data.state import Block, Container
-from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.errors import archived, invalid
+from workspace_sandbox.notes.object_json import WITHOUT_ARCHIVED, list_object
+from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
-from workspace_sandbox.notes.views import WITHOUT_ARCHIVED, list_object
-from workspace_sandbox.notes.wire import archived, invalid
 
 
 def retrieve_block(request: ApiRequest) -> dict[str, Any]:
@@ -23,26 +23,26 @@ def update_block(request: ApiRequest) -> dict[str, Any]:
     if not isinstance(block, Block):
         raise invalid("Updating a page or database as a block is not supported. Use the routes of pages and databases.")
     body = request.read_fields("object", "type", "in_trash", block.type)
-    checks.one_of(body.get("type", block.type), "body.type", (block.type,))
-    in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else block.in_trash
+    validation.one_of(body.get("type", block.type), "body.type", (block.type,))
+    in_trash = validation.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else block.in_trash
     content = (
         block_parsing.revise_content(block, body[block.type], f"body.{block.type}") if block.type in body else None
     )
     if block.in_trash and in_trash:
         raise archived()
     if not in_trash:
-        edits.trash(request.workspace, block, request.bot, into=False)
+        page_edits.trash(request.workspace, block, request.bot, into=False)
     if content is not None:
-        edits.rewrite(request.workspace, block, content, request.bot)
+        page_edits.rewrite(request.workspace, block, content, request.bot)
     if in_trash:
-        edits.trash(request.workspace, block, request.bot, into=True)
+        page_edits.trash(request.workspace, block, request.bot, into=True)
     return request.responses.block(block)
 
 
 def delete_block(request: ApiRequest) -> dict[str, Any]:
     """Move a block, page or database into the trash."""
     block = request.workspace.block(request.bot, request.path_id("block_id"))
-    edits.trash(request.workspace, block, request.bot, into=True)
+    page_edits.trash(request.workspace, block, request.bot, into=True)
     return request.responses.block(block)
 
 
@@ -63,5 +63,5 @@ def append_children(request: ApiRequest) -> dict[str, Any]:
     into = block_parsing.check_container(request.workspace.block(request.bot, request.path_id("block_id")))
     older = request.responses.version < WITHOUT_ARCHIVED
     body = request.read_fields("children", "position", *(("after",) if older else ()))
-    blocks = [request.workspace.blocks[uid] for uid in edits.append(request.workspace, into, body, request.bot)]
+    blocks = [request.workspace.blocks[uid] for uid in page_edits.append(request.workspace, into, body, request.bot)]
     return list_object("block", [request.responses.block(block) for block in blocks], None)

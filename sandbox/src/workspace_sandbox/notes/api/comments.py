@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.content import richtext
-from workspace_sandbox.notes.data import edits, times
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.content import rich_text
+from workspace_sandbox.notes.data import dates, page_edits
 from workspace_sandbox.notes.data.state import Block, Comment, Database, Page
-from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.object_json import list_object
+from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
-from workspace_sandbox.notes.views import list_object
-from workspace_sandbox.notes.wire import ApiError, invalid
 
 KEYS = ("parent", "discussion_id", "rich_text")
 
@@ -17,16 +17,19 @@ KEYS = ("parent", "discussion_id", "rich_text")
 def create_comment(request: ApiRequest) -> dict[str, Any]:
     """Comment on a page or block, or in a discussion."""
     body = request.read_fields(*KEYS)
-    text = richtext.parse(checks.need(body, "rich_text", "body"), "body.rich_text")
+    text = rich_text.parse(validation.need(body, "rich_text", "body"), "body.rich_text")
     if ("parent" in body) == ("discussion_id" in body):
         raise invalid("body failed validation: body should have either parent or discussion_id.")
     subject, discussion_id = _discussion(request, body)
-    return _comment_json(request, edits.comment(request.workspace, subject, discussion_id, text, request.bot))
+    return _comment_json(request, page_edits.comment(request.workspace, subject, discussion_id, text, request.bot))
 
 
 def list_comments(request: ApiRequest) -> dict[str, Any]:
     """List the comments on a page or block, oldest first."""
-    subject = _subject(request, checks.uid(checks.need(dict(request.query), "block_id", "query"), "query.block_id"))
+    subject = _subject(
+        request,
+        validation.uid(validation.need(dict(request.query), "block_id", "query"), "query.block_id"),
+    )
     comments = [comment for comment in request.workspace.comments.values() if comment.parent.id == subject.id]
     items, cursor = request.cursors.paginate(
         cursor_scope("comments", subject.id), comments, lambda comment: comment.id, read_window(request.query, "query")
@@ -43,7 +46,7 @@ def update_comment(request: ApiRequest) -> dict[str, Any]:
     """Change the text of the bot's own comment."""
     comment = _own_comment(request)
     body = request.read_fields("rich_text")
-    comment.text = richtext.parse(checks.need(body, "rich_text", "body"), "body.rich_text")
+    comment.text = rich_text.parse(validation.need(body, "rich_text", "body"), "body.rich_text")
     request.workspace.record_change(comment, request.bot.id, "comment.updated")
     return _comment_json(request, comment)
 
@@ -74,14 +77,14 @@ def _own_comment(request: ApiRequest) -> Comment:
 def _discussion(request: ApiRequest, body: dict[str, Any]) -> tuple[Block | Page | Database, str]:
     """Return the subject of a new comment and its discussion id."""
     if "discussion_id" in body:
-        discussion_id = checks.uid(body["discussion_id"], "body.discussion_id")
+        discussion_id = validation.uid(body["discussion_id"], "body.discussion_id")
         others = (comment for comment in request.workspace.comments.values() if comment.discussion_id == discussion_id)
         existing = next(others, None)
         if existing is None:
             raise ApiError(404, "object_not_found", f"Could not find discussion with ID: {discussion_id}.")
         return _subject(request, existing.parent.id), discussion_id
-    kind, value = checks.sole(checks.obj(body["parent"], "body.parent", "page_id", "block_id"), "body.parent")
-    return _subject(request, checks.uid(value, f"body.parent.{kind}")), request.workspace.new_id()
+    kind, value = validation.sole(validation.obj(body["parent"], "body.parent", "page_id", "block_id"), "body.parent")
+    return _subject(request, validation.uid(value, f"body.parent.{kind}")), request.workspace.new_id()
 
 
 def _subject(request: ApiRequest, uid: str) -> Block | Page | Database:
@@ -96,8 +99,8 @@ def _comment_json(request: ApiRequest, comment: Comment) -> dict[str, Any]:
         "id": comment.id,
         "parent": {"type": comment.parent.kind, comment.parent.kind: comment.parent.id},
         "discussion_id": comment.discussion_id,
-        "created_time": times.format_page_time(comment.created_at),
-        "last_edited_time": times.format_page_time(comment.edited_at),
+        "created_time": dates.format_page_time(comment.created_at),
+        "last_edited_time": dates.format_page_time(comment.edited_at),
         "created_by": {"object": "user", "id": comment.created_by},
         "rich_text": comment.text,
         "attachments": [],

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.content import block_parsing, richtext
-from workspace_sandbox.notes.data import definitions, tables
-from workspace_sandbox.notes.data.queries import Query, select_properties
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.content import block_parsing, rich_text
+from workspace_sandbox.notes.data import column_definitions, database_edits
+from workspace_sandbox.notes.data.queries import RowQuery, select_properties
 from workspace_sandbox.notes.data.state import DataSource, Page, Workspace
-from workspace_sandbox.notes.paging import Window, read_window
+from workspace_sandbox.notes.errors import archived
+from workspace_sandbox.notes.object_json import WITH_SOURCES, list_object
+from workspace_sandbox.notes.pagination import Window, read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
-from workspace_sandbox.notes.views import WITH_SOURCES, list_object
-from workspace_sandbox.notes.wire import archived
 
 KEYS = ("filter", "sorts", "start_cursor", "page_size", "in_trash", "is_archived", "result_type")
 INCOMPLETE = {"request_status": {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}}
@@ -32,7 +32,7 @@ def query_rows(request: ApiRequest, source: DataSource) -> dict[str, Any]:
     """Return the rows of *source* that a request selects."""
     body = request.read_fields(*KEYS)
     requested = read_window(body, "body")
-    query = Query(request.workspace, source)
+    query = RowQuery(request.workspace, source)
     only = select_properties(request.workspace, source, request.filter_properties)
     matches = query.run(body, _candidates(request.workspace, body, source))
     cap = int(request.context.knobs["row_cap"])
@@ -47,9 +47,9 @@ def query_rows(request: ApiRequest, source: DataSource) -> dict[str, Any]:
 
 
 def _candidates(workspace: Workspace, body: dict[str, Any], source: DataSource) -> list[Page]:
-    in_trash = checks.boolean(body.get("in_trash", False), "body.in_trash")
-    is_archived = checks.boolean(body.get("is_archived", False), "body.is_archived")
-    kind = checks.one_of(body.get("result_type", "page"), "body.result_type", ("page", "data_source"))
+    in_trash = validation.boolean(body.get("in_trash", False), "body.in_trash")
+    is_archived = validation.boolean(body.get("is_archived", False), "body.is_archived")
+    kind = validation.one_of(body.get("result_type", "page"), "body.result_type", ("page", "data_source"))
     if is_archived or kind != "page":
         return []
     rows = [workspace.pages[uid] for uid in source.rows]
@@ -60,12 +60,14 @@ def create_source(request: ApiRequest) -> dict[str, Any]:
     """Add a data source to a database."""
     request.check_data_sources()
     body = request.read_fields("parent", "properties", "title", "icon")
-    parent = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "database_id")
-    uid = checks.uid(checks.need(parent, "database_id", "body.parent"), "body.parent.database_id")
+    parent = validation.obj(validation.need(body, "parent", "body"), "body.parent", "type", "database_id")
+    uid = validation.uid(validation.need(parent, "database_id", "body.parent"), "body.parent.database_id")
     database = request.workspace.database(request.bot, uid)
-    columns = definitions.parse_new_columns(request, checks.need(body, "properties", "body"), "body.properties")
+    columns = column_definitions.parse_new_columns(
+        request, validation.need(body, "properties", "body"), "body.properties"
+    )
     icon = block_parsing.icon(body.get("icon"), "body.icon")
-    source = tables.add_source(request.workspace, database, read_title(body), columns, request.bot)
+    source = database_edits.add_source(request.workspace, database, read_title(body), columns, request.bot)
     source.icon = icon
     return request.responses.source(source)
 
@@ -75,19 +77,19 @@ def update_source(request: ApiRequest) -> dict[str, Any]:
     request.check_data_sources()
     source = request.workspace.source(request.bot, request.path_id("data_source_id"))
     body = request.read_fields("title", "icon", "properties", "in_trash")
-    in_trash = checks.boolean(body.get("in_trash", source.in_trash), "body.in_trash")
+    in_trash = validation.boolean(body.get("in_trash", source.in_trash), "body.in_trash")
     icon, title = block_parsing.icon(body.get("icon", source.icon), "body.icon"), read_title(body)
-    columns = definitions.parse_column_changes(request, source, body.get("properties", {}), "body.properties")
+    columns = column_definitions.parse_column_changes(request, source, body.get("properties", {}), "body.properties")
     if source.in_trash and in_trash and body:
         raise archived()
     if not in_trash:
-        tables.trash(request.workspace, source, request.bot, into=False)
-    tables.change_columns(request.workspace, source, columns, request.bot)
+        database_edits.trash(request.workspace, source, request.bot, into=False)
+    database_edits.change_columns(request.workspace, source, columns, request.bot)
     source.icon = icon
     if "title" in body:
-        tables.retitle(request.workspace, source, title, request.bot)
+        database_edits.retitle(request.workspace, source, title, request.bot)
     if in_trash:
-        tables.trash(request.workspace, source, request.bot, into=True)
+        database_edits.trash(request.workspace, source, request.bot, into=True)
     return request.responses.source(source)
 
 
@@ -100,4 +102,4 @@ def list_templates(request: ApiRequest) -> dict[str, Any]:
 
 def read_title(body: dict[str, Any]) -> str:
     """Return the title in a request, without styles."""
-    return richtext.plain_text(richtext.parse(body.get("title", []), "body.title"))
+    return rich_text.plain_text(rich_text.parse(body.get("title", []), "body.title"))

@@ -3,24 +3,24 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.notes import checks, wire
-from workspace_sandbox.notes.content import block_parsing, markdown, richtext
-from workspace_sandbox.notes.data import edits, tables
-from workspace_sandbox.notes.data.queries import Query, select_properties
+from workspace_sandbox.notes import errors, validation
+from workspace_sandbox.notes.content import block_parsing, markdown, rich_text
+from workspace_sandbox.notes.data import database_edits, page_edits
+from workspace_sandbox.notes.data.property_input import TITLE
+from workspace_sandbox.notes.data.queries import RowQuery, select_properties
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
-from workspace_sandbox.notes.data.writes import TITLE
-from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.object_json import list_object
+from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
-from workspace_sandbox.notes.views import list_object
-from workspace_sandbox.notes.wire import invalid
 
 CREATE_KEYS = ("parent", "properties", "children", "markdown", "icon", "cover")
 UPDATE_KEYS = ("properties", "in_trash", "icon", "cover", "is_locked", "erase_content")
 PARENTS = ("data_source_id", "database_id", "page_id")
 
-UNCOMMITTED: dict[str, Callable[[], wire.ApiError]] = {
-    "503_uncommitted": wire.unavailable,
-    "529": wire.overloaded,
+UNCOMMITTED: dict[str, Callable[[], errors.ApiError]] = {
+    "503_uncommitted": errors.unavailable,
+    "529": errors.overloaded,
 }
 """The errors that the knob ``next_create`` raises instead of creating a page.
 
@@ -32,21 +32,24 @@ def create_page(request: ApiRequest) -> dict[str, Any]:
     """Create a page. The knob ``next_create`` can make it fail with 503 before or after the page is stored."""
     for key in ("template", "content", "position"):
         if key in request.body:
-            raise wire.ApiError(400, "invalid_request", f"Unsupported request: page creation with {key}.")
+            raise errors.ApiError(400, "invalid_request", f"Unsupported request: page creation with {key}.")
     body = request.read_fields(*CREATE_KEYS)
-    parent = _parent(request, checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", *PARENTS))
+    parent = _parent(
+        request,
+        validation.obj(validation.need(body, "parent", "body"), "body.parent", "type", *PARENTS),
+    )
     icon = block_parsing.icon(body.get("icon"), "body.icon")
     cover = block_parsing.picture(body.get("cover"), "body.cover")
     source = parent if isinstance(parent, DataSource) else None
     drafts, properties = _read_content(body, source)
-    values = edits.validate_properties(request.workspace, source, properties, request.bot)
+    values = page_edits.validate_properties(request.workspace, source, properties, request.bot)
     failure, request.context.knobs["next_create"] = request.context.knobs["next_create"], ""
     if create_error := UNCOMMITTED.get(failure):
         raise create_error()
-    page = edits.create(request.workspace, parent, values, drafts, author=request.bot)
+    page = page_edits.create(request.workspace, parent, values, drafts, author=request.bot)
     page.icon, page.cover = icon, cover
     if failure == "503_committed":
-        raise wire.unavailable(page.id)
+        raise errors.unavailable(page.id)
     return request.responses.page(page)
 
 
@@ -57,12 +60,12 @@ def _read_content(body: dict[str, Any], source: DataSource | None) -> tuple[list
         return block_parsing.parse_blocks(body.get("children", []), "body.children"), properties
     if "children" in body:
         raise invalid("body failed validation: body should have either children or markdown.")
-    drafts = markdown.parse(checks.string(body["markdown"], "body.markdown"))
+    drafts = markdown.parse(validation.string(body["markdown"], "body.markdown"))
     title_keys = {"title", *(prop.name for prop in source.properties_of_type("title"))} if source else {"title"}
     heading = next((draft for draft in drafts if draft.type == "heading_1"), None)
-    if heading is None or title_keys & set(checks.obj(properties, "body.properties")):
+    if heading is None or title_keys & set(validation.obj(properties, "body.properties")):
         return drafts, properties
-    title = {"title": [{"text": {"content": richtext.plain_text(heading.content["rich_text"])}}]}
+    title = {"title": [{"text": {"content": rich_text.plain_text(heading.content["rich_text"])}}]}
     return [draft for draft in drafts if draft is not heading], {**properties, "title": title}
 
 
@@ -75,16 +78,18 @@ def update_markdown(request: ApiRequest) -> dict[str, Any]:
     """Insert Markdown into a page, or replace its content."""
     page = request.workspace.page(request.bot, request.path_id("page_id"))
     body = request.read_fields("type", *MARKDOWN, "update_content", "replace_content_range")
-    kind = checks.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
+    kind = validation.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
     if kind not in MARKDOWN:
-        raise wire.ApiError(400, "invalid_request", f"Unsupported request: {kind}.")
-    fields = checks.obj(checks.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content")
+        raise errors.ApiError(400, "invalid_request", f"Unsupported request: {kind}.")
+    fields = validation.obj(
+        validation.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content"
+    )
     path = f"body.{kind}.{MARKDOWN[kind]}"
-    drafts = markdown.parse(checks.string(checks.need(fields, MARKDOWN[kind], f"body.{kind}"), path))
+    drafts = markdown.parse(validation.string(validation.need(fields, MARKDOWN[kind], f"body.{kind}"), path))
     request.workspace.check_editable(page)
     if kind == "replace_content":
-        edits.erase(request.workspace, page, request.bot)
-    edits.extend(request.workspace, page, drafts, request.bot)
+        page_edits.erase(request.workspace, page, request.bot)
+    page_edits.extend(request.workspace, page, drafts, request.bot)
     return _markdown(request, page)
 
 
@@ -100,7 +105,7 @@ def _markdown(request: ApiRequest, page: Page) -> dict[str, Any]:
 
 def _parent(request: ApiRequest, parent: dict[str, Any]) -> DataSource | Page:
     kind = next((kind for kind in PARENTS if kind in parent), "data_source_id")
-    uid = checks.uid(checks.need(parent, kind, "body.parent"), f"body.parent.{kind}")
+    uid = validation.uid(validation.need(parent, kind, "body.parent"), f"body.parent.{kind}")
     if kind == "page_id":
         return request.workspace.page(request.bot, uid)
     if kind == "database_id":
@@ -120,26 +125,26 @@ def update_page(request: ApiRequest) -> dict[str, Any]:
     """Update the values, icon and cover, or move the page to the trash or out of it."""
     page = request.workspace.page(request.bot, request.path_id("page_id"))
     body = request.read_fields(*UPDATE_KEYS)
-    in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else page.in_trash
-    is_locked = checks.boolean(body.get("is_locked", page.is_locked), "body.is_locked")
+    in_trash = validation.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else page.in_trash
+    is_locked = validation.boolean(body.get("is_locked", page.is_locked), "body.is_locked")
     icon = block_parsing.icon(body.get("icon", page.icon), "body.icon")
     cover = block_parsing.picture(body.get("cover", page.cover), "body.cover")
-    erase = checks.boolean(body.get("erase_content", False), "body.erase_content")
+    erase = validation.boolean(body.get("erase_content", False), "body.erase_content")
     if page.in_trash and in_trash and body:
-        raise wire.archived()
+        raise errors.archived()
     source = request.workspace.get_source(page)
-    values = edits.validate_properties(request.workspace, source, body.get("properties", {}), request.bot)
+    values = page_edits.validate_properties(request.workspace, source, body.get("properties", {}), request.bot)
     if not in_trash:
-        edits.trash(request.workspace, page, request.bot, into=False)
-    edits.update(request.workspace, page, values, request.bot)
-    edits.lock(request.workspace, page, request.bot, locked=is_locked)
+        page_edits.trash(request.workspace, page, request.bot, into=False)
+    page_edits.update(request.workspace, page, values, request.bot)
+    page_edits.lock(request.workspace, page, request.bot, locked=is_locked)
     page.icon, page.cover = icon, cover
     if body.keys() & {"icon", "cover"}:
-        edits.record_content_change(request.workspace, page, request.bot)
+        page_edits.record_content_change(request.workspace, page, request.bot)
     if erase:
-        edits.erase(request.workspace, page, request.bot)
+        page_edits.erase(request.workspace, page, request.bot)
     if in_trash:
-        edits.trash(request.workspace, page, request.bot, into=True)
+        page_edits.trash(request.workspace, page, request.bot, into=True)
     return request.responses.page(page)
 
 
@@ -147,11 +152,11 @@ def move_page(request: ApiRequest) -> dict[str, Any]:
     """Move a page below another one, or into a data source."""
     page = request.workspace.page(request.bot, request.path_id("page_id"))
     body = request.read_fields("parent")
-    fields = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
+    fields = validation.obj(validation.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
     parent = _parent(request, fields)
     if any(upper is page for upper in request.workspace.lineage(parent)):
         raise invalid("A page cannot be moved into itself.")
-    tables.move(request.workspace, page, parent, request.bot)
+    database_edits.move(request.workspace, page, parent, request.bot)
     return request.responses.page(page)
 
 
@@ -176,7 +181,7 @@ def retrieve_property(request: ApiRequest) -> dict[str, Any]:
 def _property(workspace: Workspace, page: Page, key: str) -> Property:
     source = workspace.get_source(page)
     if source:
-        return Query(workspace, source).property_in_url(key)
+        return RowQuery(workspace, source).property_in_url(key)
     if key != TITLE.id:
         raise invalid(f"Could not find property with name or id: {key}")
     return TITLE

@@ -5,11 +5,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.notes import checks
+from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.data.state import DataSource, Entity, Page, Title, User, Workspace
-from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.object_json import WITH_SOURCES, list_object
+from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
-from workspace_sandbox.notes.views import WITH_SOURCES, list_object
 
 MIN_SIMILARITY = 0.8
 """The similarity ratio from which words match."""
@@ -25,11 +25,11 @@ KEYS = ("query", "sort", "filter", "start_cursor", "page_size")
 def search(request: ApiRequest) -> dict[str, Any]:
     """Search pages and data sources by title, up to the lag of the index."""
     body = request.read_fields(*KEYS)
-    query = checks.string(body.get("query", ""), "body.query")
+    query = validation.string(body.get("query", ""), "body.query")
     table = "data_source" if request.responses.version >= WITH_SOURCES else "database"
-    filters = checks.obj(body.get("filter", {}), "body.filter", "property", "value", "in_trash")
+    filters = validation.obj(body.get("filter", {}), "body.filter", "property", "value", "in_trash")
     kinds = _kinds(filters, table)
-    in_trash = checks.boolean(filters.get("in_trash", False), "body.filter.in_trash")
+    in_trash = validation.boolean(filters.get("in_trash", False), "body.filter.in_trash")
     lag = float(request.context.knobs["search_lag_seconds"])
     matches = find_entities(request.workspace, request.bot, query, kinds, in_trash=in_trash, lag=lag)
     if _ascending(body):
@@ -45,8 +45,8 @@ def search(request: ApiRequest) -> dict[str, Any]:
 def _kinds(filters: dict[str, Any], table: str) -> set[str]:
     if "value" not in filters and "property" not in filters:
         return {"page", "data_source"}
-    checks.one_of(filters.get("property"), "body.filter.property", ("object",))
-    value = checks.one_of(filters.get("value"), "body.filter.value", ("page", table))
+    validation.one_of(filters.get("property"), "body.filter.property", ("object",))
+    value = validation.one_of(filters.get("value"), "body.filter.value", ("page", table))
     return {"page" if value == "page" else "data_source"}
 
 
@@ -59,10 +59,10 @@ def _is_only_source(workspace: Workspace, entity: DataSource | Page) -> bool:
 def _ascending(body: dict[str, Any]) -> bool:
     if "sort" not in body:
         return False
-    sort = checks.obj(body["sort"], "body.sort", "direction", "timestamp")
-    checks.one_of(sort.get("timestamp"), "body.sort.timestamp", ("last_edited_time",))
+    sort = validation.obj(body["sort"], "body.sort", "direction", "timestamp")
+    validation.one_of(sort.get("timestamp"), "body.sort.timestamp", ("last_edited_time",))
     directions = ("ascending", "descending")
-    return checks.one_of(sort.get("direction"), "body.sort.direction", directions) == "ascending"
+    return validation.one_of(sort.get("direction"), "body.sort.direction", directions) == "ascending"
 
 
 def find_entities(
@@ -80,7 +80,7 @@ def find_entities(
         entity
         for entity in candidates
         if (title := _indexed(entity.titles, lag, now)) is not None
-        and _in_trash(workspace, entity) == in_trash
+        and any(upper.in_trash for upper in workspace.lineage(entity)) == in_trash
         and _listed(workspace, bot, entity)
         and resembles(title, query)
     ]
@@ -89,10 +89,6 @@ def find_entities(
 
 def _indexed(titles: Title, lag: float, now: float) -> str | None:
     return next((title for at, title in reversed(titles) if has_passed(lag, at, now)), None)
-
-
-def _in_trash(workspace: Workspace, entity: Entity) -> bool:
-    return any(upper.in_trash for upper in workspace.lineage(entity))
 
 
 def _listed(workspace: Workspace, bot: User, entity: SearchResult) -> bool:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.notes import wire
+from workspace_sandbox.notes import errors
 from workspace_sandbox.notes.data.state import User
-from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.errors import ApiError
+from workspace_sandbox.notes.object_json import list_object
+from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest
-from workspace_sandbox.notes.views import list_object
-from workspace_sandbox.notes.wire import ApiError
 
 
 def get_bot_user(request: ApiRequest) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def retrieve_user(request: ApiRequest) -> dict[str, Any]:
     _require_capability(request)
     uid = request.path_id("user_id")
     user = require(
-        request.workspace.users.get(uid), wire.not_shared("user", uid, request.bot.integration_id, request.bot.name)
+        request.workspace.users.get(uid), errors.not_shared("user", uid, request.bot.integration_id, request.bot.name)
     )
     return _user_json(request, user)
 

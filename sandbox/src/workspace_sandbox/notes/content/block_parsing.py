@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.content import richtext
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data.state import Block, Container, Database, Page, Parent, Workspace
-from workspace_sandbox.notes.wire import invalid
+from workspace_sandbox.notes.errors import invalid
 
 MAX_BLOCKS = 1000
 MAX_DEPTH = 2
@@ -80,23 +80,23 @@ def parse_blocks(raw: Any, path: str) -> list[BlockDraft]:
     count = sum(1 for draft in drafts for _ in draft)
     # The limit counts blocks on all levels, according to "Request limits". Each array has a limit of a hundred as well.
     if count > MAX_BLOCKS:
-        raise checks.invalid_field(f"{path}.length", f"≤ `{MAX_BLOCKS}` with all that is nested", count)
+        raise validation.invalid_field(f"{path}.length", f"≤ `{MAX_BLOCKS}` with all that is nested", count)
     return drafts
 
 
 def _read_all(raw: Any, path: str, depth: int) -> list[BlockDraft]:
-    return [_read(item, f"{path}[{position}]", depth) for position, item in enumerate(checks.array(raw, path))]
+    return [_read(item, f"{path}[{position}]", depth) for position, item in enumerate(validation.array(raw, path))]
 
 
 def _read(raw: Any, path: str, depth: int) -> BlockDraft:
-    fields = checks.obj(raw, path)
+    fields = validation.obj(raw, path)
     # The type is the key that is present. ``type`` itself is optional.
     kind = next((key for key in fields if key in KINDS), None)
     if kind is None:
-        raise checks.invalid_field(f"{path}.{fields.get('type', 'paragraph')}", "defined")
-    checks.obj(fields, path, "object", "type", kind)
-    checks.one_of(fields.get("object", "block"), f"{path}.object", ("block",))
-    checks.one_of(fields.get("type", kind), f"{path}.type", (kind,))
+        raise validation.invalid_field(f"{path}.{fields.get('type', 'paragraph')}", "defined")
+    validation.obj(fields, path, "object", "type", kind)
+    validation.one_of(fields.get("object", "block"), f"{path}.object", ("block",))
+    validation.one_of(fields.get("type", kind), f"{path}.type", (kind,))
     return _content(kind, fields[kind], f"{path}.{kind}", depth)
 
 
@@ -105,12 +105,12 @@ def _content(kind: str, raw: Any, path: str, depth: int) -> BlockDraft:
     extras = (("rich_text",) if rules.text else ()) + (
         ("children",) if rules.allows_children and depth < MAX_DEPTH else ()
     )
-    fields = checks.obj(raw, path, *rules.defaults, *rules.required, *extras)
+    fields = validation.obj(raw, path, *rules.defaults, *rules.required, *extras)
     for name in rules.required:
-        checks.need(fields, name, path)
+        validation.need(fields, name, path)
     content: dict[str, Any] = {}
     if rules.text:
-        content["rich_text"] = richtext.parse(checks.need(fields, "rich_text", path), f"{path}.rich_text")
+        content["rich_text"] = rich_text.parse(validation.need(fields, "rich_text", path), f"{path}.rich_text")
     content |= rules.defaults | _fields(fields, rules, path)
     return BlockDraft(kind, content, _read_all(fields.get("children", []), f"{path}.children", depth + 1))
 
@@ -125,8 +125,8 @@ def revise_content(block: Block, raw: Any, path: str) -> dict[str, Any]:
     """Return the content of *block* with the changes of a request."""
     rules = KINDS[block.type]
     texts = ("rich_text",) if rules.text else ()
-    fields = checks.obj(raw, path, *rules.defaults, *(name for name in rules.required if name in FIELDS), *texts)
-    text = {name: richtext.parse(fields[name], f"{path}.{name}") for name in texts if name in fields}
+    fields = validation.obj(raw, path, *rules.defaults, *(name for name in rules.required if name in FIELDS), *texts)
+    text = {name: rich_text.parse(fields[name], f"{path}.{name}") for name in texts if name in fields}
     return block.content | text | _fields(fields, rules, path)
 
 
@@ -134,9 +134,9 @@ def icon(raw: Any, path: str) -> dict[str, Any] | None:
     """Parse an icon: an emoji or a link to a picture."""
     if raw is None:
         return None
-    fields = checks.obj(raw, path, "type", "emoji", "external")
+    fields = validation.obj(raw, path, "type", "emoji", "external")
     if "emoji" in fields:
-        return {"type": "emoji", "emoji": checks.populated(fields["emoji"], f"{path}.emoji", 20)}
+        return {"type": "emoji", "emoji": validation.populated(fields["emoji"], f"{path}.emoji", 20)}
     return picture(fields, path)
 
 
@@ -144,46 +144,46 @@ def picture(raw: Any, path: str) -> dict[str, Any] | None:
     """Parse a link to a picture."""
     if raw is None:
         return None
-    fields = checks.obj(raw, path, "type", "external")
-    link = checks.obj(checks.need(fields, "external", path), f"{path}.external", "url")
-    url = checks.need(link, "url", f"{path}.external")
-    return {"type": "external", "external": {"url": checks.populated(url, f"{path}.external.url", 2000)}}
+    fields = validation.obj(raw, path, "type", "external")
+    link = validation.obj(validation.need(fields, "external", path), f"{path}.external", "url")
+    url = validation.need(link, "url", f"{path}.external")
+    return {"type": "external", "external": {"url": validation.populated(url, f"{path}.external.url", 2000)}}
 
 
 def _link(raw: Any, path: str) -> dict[str, Any]:
-    fields = checks.obj(raw, path, "url")
-    return {"url": _url(checks.need(fields, "url", path), f"{path}.url")}
+    fields = validation.obj(raw, path, "url")
+    return {"url": _url(validation.need(fields, "url", path), f"{path}.url")}
 
 
 def _url(raw: Any, path: str) -> str:
-    return checks.populated(raw, path, 2000)
+    return validation.populated(raw, path, 2000)
 
 
 def _width(raw: Any, path: str) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
-        raise checks.invalid_field(path, "an integer ≥ `1`", raw)
+        raise validation.invalid_field(path, "an integer ≥ `1`", raw)
     return raw
 
 
-def _cells(raw: Any, path: str) -> list[richtext.Items]:
-    return [richtext.parse(cell, f"{path}[{position}]") for position, cell in enumerate(checks.array(raw, path))]
+def _cells(raw: Any, path: str) -> list[rich_text.Items]:
+    return [rich_text.parse(cell, f"{path}[{position}]") for position, cell in enumerate(validation.array(raw, path))]
 
 
 FIELDS: dict[str, Callable[[Any, str], Any]] = {
-    "type": lambda raw, path: checks.one_of(raw, path, ("external",)),
+    "type": lambda raw, path: validation.one_of(raw, path, ("external",)),
     "external": _link,
     "url": _url,
-    "expression": lambda raw, path: checks.populated(raw, path, 1000),
+    "expression": lambda raw, path: validation.populated(raw, path, 1000),
     "table_width": _width,
-    "has_column_header": checks.boolean,
-    "has_row_header": checks.boolean,
+    "has_column_header": validation.boolean,
+    "has_row_header": validation.boolean,
     "cells": _cells,
     "icon": icon,
-    "color": lambda raw, path: checks.populated(raw, path, LANGUAGE_LENGTH),
-    "language": lambda raw, path: checks.populated(raw, path, LANGUAGE_LENGTH),
-    "caption": richtext.parse,
-    "checked": checks.boolean,
-    "is_toggleable": checks.boolean,
+    "color": lambda raw, path: validation.populated(raw, path, LANGUAGE_LENGTH),
+    "language": lambda raw, path: validation.populated(raw, path, LANGUAGE_LENGTH),
+    "caption": rich_text.parse,
+    "checked": validation.boolean,
+    "is_toggleable": validation.boolean,
 }
 
 
@@ -217,12 +217,12 @@ def read_position(into: Container, body: dict[str, Any], path: str) -> int | Non
     """Return the requested position of new blocks. None means the end."""
     # Versions before 2026-03-11 use ``after`` for the position (upgrade guide).
     if "after" in body:
-        return _index_after(into, checks.uid(body["after"], f"{path}.after"))
-    fields = checks.obj(body.get("position", {"type": "end"}), f"{path}.position", "type", "after_block")
-    kind = checks.one_of(fields.get("type"), f"{path}.position.type", ("start", "end", "after_block"))
+        return _index_after(into, validation.uid(body["after"], f"{path}.after"))
+    fields = validation.obj(body.get("position", {"type": "end"}), f"{path}.position", "type", "after_block")
+    kind = validation.one_of(fields.get("type"), f"{path}.position.type", ("start", "end", "after_block"))
     if kind == "after_block":
-        target = checks.obj(checks.need(fields, kind, f"{path}.position"), f"{path}.position.{kind}", "id")
-        return _index_after(into, checks.uid(target.get("id"), f"{path}.position.{kind}.id"))
+        target = validation.obj(validation.need(fields, kind, f"{path}.position"), f"{path}.position.{kind}", "id")
+        return _index_after(into, validation.uid(target.get("id"), f"{path}.position.{kind}.id"))
     return 0 if kind == "start" else None
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from workspace_sandbox.notes.content import richtext
+from workspace_sandbox.notes.content import rich_text
 
 STYLES = (("code", "`"), ("bold", "**"), ("italic", "*"), ("strikethrough", "~~"))
 """The styles with their Markdown marks, the innermost first."""
@@ -14,7 +14,7 @@ INLINE = re.compile(
 )
 
 
-def render(items: richtext.Items) -> str:
+def render(items: rich_text.Items) -> str:
     """Return *items* as a line of Markdown."""
     return "".join(map(_item, items))
 
@@ -28,7 +28,7 @@ def _item(item: dict[str, Any]) -> str:
     return f"[{text}]({item['href']})" if item["href"] else text
 
 
-def parse(line: str) -> richtext.Items:
+def parse(line: str) -> rich_text.Items:
     """Parse a line of Markdown into rich text. Styles cannot be combined."""
     items, position = [], 0
     for match in INLINE.finditer(line):
@@ -38,9 +38,9 @@ def parse(line: str) -> richtext.Items:
     return items + split_text(line[position:])
 
 
-def _parse_style(match: re.Match[str]) -> richtext.Items:
+def _parse_style(match: re.Match[str]) -> rich_text.Items:
     if match["label"]:
-        return richtext.text(match["label"], match["url"])
+        return rich_text.text(match["label"], match["url"])
     style = str(match.lastgroup)
     items = split_text(match[style])
     for item in items:
@@ -48,9 +48,9 @@ def _parse_style(match: re.Match[str]) -> richtext.Items:
     return items
 
 
-def split_text(text: str) -> richtext.Items:
+def split_text(text: str) -> rich_text.Items:
     """Split *text* into items that do not exceed the maximum length."""
-    max_length = richtext.CONTENT_LENGTH // 2
+    max_length = rich_text.CONTENT_LENGTH // 2
     return [
-        item for start in range(0, len(text), max_length) for item in richtext.text(text[start : start + max_length])
+        item for start in range(0, len(text), max_length) for item in rich_text.text(text[start : start + max_length])
     ]

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from workspace_sandbox.notes.content import richtext
-from workspace_sandbox.notes.data import values
+from workspace_sandbox.notes.content import rich_text
+from workspace_sandbox.notes.data import property_values
 from workspace_sandbox.notes.data.data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
 
@@ -47,7 +47,7 @@ def build_all_types_database(builder: DataBuilder, at: float, related: DataSourc
     source = builder.table("Everything", at, properties)
     by_name = {prop.name: prop for prop in properties}
     for number in range(ROWS):
-        row = {"Title": richtext.text(f"{TITLES[number % len(TITLES)]} {number}")}
+        row = {"Title": rich_text.text(f"{TITLES[number % len(TITLES)]} {number}")}
         if number % EMPTY_EVERY:
             row |= _row(builder, by_name, number, related)
         builder.row(source, at - 86_400.0 * 3 - number * 1_733.25, row)
@@ -119,11 +119,11 @@ def _rollup(builder: DataBuilder, name: str, relation: Property, target: Propert
 
 
 def _doubled(number: Property, _: Workspace, page: Page) -> Any:
-    return values.stored_value(page, number) and values.stored_value(page, number) * 2
+    return property_values.stored_value(page, number) and property_values.stored_value(page, number) * 2
 
 
 def _formula_text(number: Property, _: Workspace, page: Page) -> str | None:
-    value = values.stored_value(page, number)
+    value = property_values.stored_value(page, number)
     return None if value is None else f"№ {value}"
 
 
@@ -132,7 +132,7 @@ def _row(builder: DataBuilder, by_name: dict[str, Property], number: int, relate
     tags = [option.id for option in by_name["Multi-select"].options]
     location = PLACES[number % len(PLACES)]
     row: dict[str, Any] = {
-        "Text": richtext.text(TEXTS[number % len(TEXTS)]),
+        "Text": rich_text.text(TEXTS[number % len(TEXTS)]),
         "Number": (number - 160) / 4 if number % 3 else number,
         "Select": random.choice(by_name["Select"].options).id,
         "Multi-select": random.sample(tags, number % 4),
@@ -186,5 +186,5 @@ def _overflow(builder: DataBuilder, source: DataSource, by_name: dict[str, Prope
     page.values[by_name["Relation"].id] = related.rows[:40]
     page.values[by_name["People"].id] = [user.id for user in builder.people[:30]]
     day = {"start": "2025-03-01", "end": None, "time_zone": None}
-    mentions = [richtext.mention("date", day, "2025-03-01") for _ in range(30)]
-    page.values[by_name["Text"].id] = mentions + richtext.text(" and so on")
+    mentions = [rich_text.mention("date", day, "2025-03-01") for _ in range(30)]
+    page.values[by_name["Text"].id] = mentions + rich_text.text(" and so on")

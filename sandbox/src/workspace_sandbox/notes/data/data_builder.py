@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from workspace_sandbox.notes.content import richtext
+from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.content.block_parsing import KINDS
 from workspace_sandbox.notes.data.state import (
     Block,
@@ -96,7 +96,7 @@ class DataBuilder:
         """Create a page outside databases."""
         author_id = self.people[0].id
         page = Page(self.workspace.new_id(), parent, at - 3600.0, at, author_id, author_id)
-        page.values["title"] = richtext.text(title)
+        page.values["title"] = rich_text.text(title)
         page.titles.append((0.0, title))
         self.workspace.pages[page.id] = page
         parent_page = self.workspace.pages.get(parent.id)
@@ -112,6 +112,6 @@ class DataBuilder:
                 self.workspace.new_id(), parent, into.created_at, into.edited_at, into.created_by, into.edited_by
             )
             block.type = kind
-            block.content = {"rich_text": richtext.text(content)} | KINDS[kind].defaults
+            block.content = {"rich_text": rich_text.text(content)} | KINDS[kind].defaults
             self.workspace.blocks[block.id] = block
             into.children.append(block.id)

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from workspace_sandbox.notes.access import CLIENT_ID, INTEGRATION_ID
-from workspace_sandbox.notes.content import richtext
-from workspace_sandbox.notes.data import all_types_database, values
+from workspace_sandbox.notes.content import rich_text
+from workspace_sandbox.notes.data import all_types_database, property_values
 from workspace_sandbox.notes.data.data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import (
     Database,
@@ -119,7 +119,7 @@ def _bakery(now: Callable[[], float], random: Random) -> WorkspaceInstallation:
     minutes = builder.property("number", "Minutes", config={"format": "number"})
     recipes = builder.table("Recipes", EPOCH, [builder.property("title", "Name"), minutes])
     for number, name in enumerate(("Rye loaf", "Krentenbollen", "Baguette", "メロンパン")):
-        builder.row(recipes, EPOCH - number * HOUR, {"Name": richtext.text(name), "Minutes": 40 + 5 * number})
+        builder.row(recipes, EPOCH - number * HOUR, {"Name": rich_text.text(name), "Minutes": 40 + 5 * number})
     notice = builder.page("Opening hours 🕗", EPOCH - HOUR)
     bot.shared = {recipes.parent.id, notice.id}
     workspace.random = random
@@ -172,7 +172,7 @@ LEAD_BODY = (
 
 
 def _score(value: Property, hot: Property, _: Workspace, page: Page) -> Any:
-    return round((values.stored_value(page, value) or 0) / 1000) + 10 * values.stored_value(page, hot)
+    return round((property_values.stored_value(page, value) or 0) / 1000) + 10 * property_values.stored_value(page, hot)
 
 
 def _lead(builder: DataBuilder, properties: list[Property], number: int, name: str) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _lead(builder: DataBuilder, properties: list[Property], number: int, name: s
     due = {"start": f"2025-{number % 6 + 6:02}-{number % 27 + 1:02}", "end": None, "time_zone": None}
     domain = name.split(maxsplit=1)[0].casefold().encode("ascii", "ignore").decode() or "lead"
     return {
-        "Name": richtext.text(name),
+        "Name": rich_text.text(name),
         "Stage": random.choice(by_name["Stage"].options).id,
         "Status": random.choice(by_name["Status"].options).id,
         "Value": None if number % 9 == 8 else random.randrange(500, 90_000, 250) + (0.5 if number % 7 == 6 else 0),
@@ -202,9 +202,9 @@ def _projects(builder: DataBuilder) -> Database:
     first, second = (builder.workspace.sources[uid] for uid in database.source_ids)
     for number, company in enumerate(COMPANIES[:8]):
         builder.row(
-            first, EPOCH - number * DAY, {"Project": richtext.text(f"{company} relaunch"), "Budget": number * 1000}
+            first, EPOCH - number * DAY, {"Project": rich_text.text(f"{company} relaunch"), "Budget": number * 1000}
         )
-        builder.row(second, EPOCH - number * DAY, {"Client": richtext.text(company), "Site": "https://example.com"})
+        builder.row(second, EPOCH - number * DAY, {"Client": rich_text.text(company), "Site": "https://example.com"})
     return database
 
 
@@ -213,7 +213,7 @@ def _salaries(builder: DataBuilder) -> DataSource:
     money = builder.property("number", "Salary", config={"format": "euro"})
     source = builder.table("Salaries 2025", EPOCH - DAY, [builder.property("title", "Name"), money])
     for person in builder.people[:5]:
-        builder.row(source, EPOCH - DAY, {"Name": richtext.text(person.name), "Salary": 60_000})
+        builder.row(source, EPOCH - DAY, {"Name": rich_text.text(person.name), "Salary": 60_000})
     return source
 
 
@@ -226,10 +226,10 @@ def _handbook(builder: DataBuilder) -> Page:
     for title in ("Onboarding", "Travel & expenses", "Vieux brouillon"):
         builder.page(title, EPOCH - 7 * HOUR, Parent("page_id", page.id))
     builder.workspace.pages[page.children[-1]].in_trash = True
-    room = [builder.property("title", "Room"), builder.property("number", "Seats", config={"format": "number"})]
-    rooms = builder.table("Meeting rooms", EPOCH - 8 * HOUR, room, Parent("page_id", page.id))
-    page.children.append(rooms.parent.id)
-    builder.row(rooms, EPOCH - 8 * HOUR, {"Room": richtext.text("Aquarium"), "Seats": 6})
+    columns = [builder.property("title", "Room"), builder.property("number", "Seats", config={"format": "number"})]
+    seats = builder.table("Meeting rooms", EPOCH - 8 * HOUR, columns, Parent("page_id", page.id))
+    page.children.append(seats.parent.id)
+    builder.row(seats, EPOCH - 8 * HOUR, {"Room": rich_text.text("Aquarium"), "Seats": 6})
     return page
 
 
@@ -250,5 +250,5 @@ def _shelf(builder: DataBuilder, title: str, number: int) -> DataSource:
     at = EPOCH - 3 * DAY - number * 5_417.25
     source = builder.table(title, at, properties[: 2 + number % 3])
     for entry in range(number % 3):
-        builder.row(source, at - entry * HOUR, {properties[0].name: richtext.text(f"{title} {entry + 1}".strip())})
+        builder.row(source, at - entry * HOUR, {properties[0].name: rich_text.text(f"{title} {entry + 1}".strip())})
     return source

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.data import conditions, times, values
+from workspace_sandbox.notes import validation
+from workspace_sandbox.notes.data import dates, filter_operators, property_values
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
-from workspace_sandbox.notes.wire import invalid
+from workspace_sandbox.notes.errors import invalid
 
 RowFilter = Callable[[Page], bool]
 Key = Callable[[Page], Any]
@@ -15,8 +15,8 @@ MAX_DEPTH = 2
 """The maximum nesting of compound filters."""
 
 TIMESTAMPS: dict[str, Key] = {
-    "created_time": lambda page: times.format_page_time(page.created_at),
-    "last_edited_time": lambda page: times.format_page_time(page.edited_at),
+    "created_time": lambda page: dates.format_page_time(page.created_at),
+    "last_edited_time": lambda page: dates.format_page_time(page.edited_at),
 }
 """The timestamps to sort by, as responses contain them. Within a minute the order is undefined."""
 FORMULAS = {"string": "rich_text", "number": "number", "checkbox": "checkbox", "date": "date"}
@@ -28,7 +28,7 @@ QUANTIFIERS: dict[str, Callable[[list[bool]], bool]] = {
 }
 
 
-class Query:
+class RowQuery:
     """The filter and sorts of a request for one data source."""
 
     def __init__(self, workspace: Workspace, source: DataSource) -> None:
@@ -38,7 +38,7 @@ class Query:
     def run(self, body: dict[str, Any], rows: list[Page]) -> list[Page]:
         """Return the rows that match the filter, sorted. Without sorts the order is arbitrary."""
         test = self._test(body["filter"], "body.filter", 1) if "filter" in body else None
-        sorts = checks.array(body.get("sorts", []), "body.sorts")
+        sorts = validation.array(body.get("sorts", []), "body.sorts")
         keys = [self._sort(raw, f"body.sorts[{position}]") for position, raw in enumerate(sorts)]
         # The vendor promises no order without sorts. A random order keeps clients from relying on one.
         matches = sorted((page for page in rows if test is None or test(page)), key=lambda page: page.id)
@@ -50,14 +50,14 @@ class Query:
 
     def property(self, key: Any, path: str, kind: str = "property") -> Property:
         """Return the property that a filter or a sort names."""
-        return _check_found(self._source.find(checks.string(key, path)), key, kind)
+        return _check_found(self._source.find(validation.string(key, path)), key, kind)
 
     def property_in_url(self, key: str) -> Property:
         """Return the property that a path or a query string names."""
         return _check_found(self._source.find_in_url(key), key)
 
     def _test(self, raw: Any, path: str, depth: int) -> RowFilter:
-        fields = checks.obj(raw, path)
+        fields = validation.obj(raw, path)
         for word, combine in (("and", all), ("or", any)):
             if word in fields:
                 return self._compound(fields, word, combine, path, depth)
@@ -68,36 +68,36 @@ class Query:
     def _compound(
         self, fields: dict[str, Any], word: str, combine: Callable[[Any], bool], path: str, depth: int
     ) -> RowFilter:
-        checks.obj(fields, path, word)
+        validation.obj(fields, path, word)
         # Two levels, according to the filter reference.
         if depth > MAX_DEPTH:
-            raise checks.invalid_field(f"{path}.{word}", "not present", fields[word])
-        members = checks.array(fields[word], f"{path}.{word}")
+            raise validation.invalid_field(f"{path}.{word}", "not present", fields[word])
+        members = validation.array(fields[word], f"{path}.{word}")
         tests = [self._test(raw, f"{path}.{word}[{position}]", depth + 1) for position, raw in enumerate(members)]
         return lambda page: combine(test(page) for test in tests)
 
     def _timestamp(self, fields: dict[str, Any], path: str) -> RowFilter:
-        name = checks.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
-        raw = checks.need(checks.obj(fields, path, "timestamp", "type", name), name, path)
-        holds = conditions.condition(name, raw, f"{path}.{name}", self._workspace.now())
-        return lambda page: holds(values.READ[name](self._workspace, page, Property(name, name, name)))
+        name = validation.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
+        raw = validation.need(validation.obj(fields, path, "timestamp", "type", name), name, path)
+        holds = filter_operators.condition(name, raw, f"{path}.{name}", self._workspace.now())
+        return lambda page: holds(property_values.READ[name](self._workspace, page, Property(name, name, name)))
 
     def _property(self, fields: dict[str, Any], path: str) -> RowFilter:
-        prop = self.property(checks.need(fields, "property", path), f"{path}.property")
+        prop = self.property(validation.need(fields, "property", path), f"{path}.property")
         members = {key: value for key, value in fields.items() if key not in {"property", "type"}}
-        kind, raw = checks.sole(members, path)
+        kind, raw = validation.sole(members, path)
         # A filter repeats the type of the property. Notion rejects a different type.
-        if kind != prop.type or kind not in {*conditions.KINDS, "formula", "rollup"}:
+        if kind != prop.type or kind not in {*filter_operators.KINDS, "formula", "rollup"}:
             raise invalid(
                 "The property type in the database does not match the property type of the filter provided: "
                 f"database property {prop.type} does not match filter {kind}"
             )
         indirect = {"formula": self._formula, "rollup": self._rollup}.get(kind)
         holds = indirect(raw, f"{path}.{kind}") if indirect else self._plain(prop, raw, f"{path}.{kind}")
-        return lambda page: holds(values.plain_value(self._workspace, page, prop))
+        return lambda page: holds(property_values.plain_value(self._workspace, page, prop))
 
-    def _plain(self, prop: Property, raw: Any, path: str) -> conditions.Predicate:
-        holds = conditions.condition(prop.type, raw, path, self._workspace.now())
+    def _plain(self, prop: Property, raw: Any, path: str) -> filter_operators.Predicate:
+        holds = filter_operators.condition(prop.type, raw, path, self._workspace.now())
         for name in _named_options(prop, raw):
             # An unknown option in a filter is an error and not an empty result. The message lists the existing options.
             if prop.option(name) is None:
@@ -107,33 +107,33 @@ class Query:
                 )
         return holds
 
-    def _formula(self, raw: Any, path: str) -> conditions.Predicate:
-        result, operand = checks.sole(checks.obj(raw, path, *FORMULAS), path)
-        holds = conditions.condition(FORMULAS[result], operand, f"{path}.{result}", self._workspace.now())
+    def _formula(self, raw: Any, path: str) -> filter_operators.Predicate:
+        result, operand = validation.sole(validation.obj(raw, path, *FORMULAS), path)
+        holds = filter_operators.condition(FORMULAS[result], operand, f"{path}.{result}", self._workspace.now())
         expected_type = FORMULA_TYPES[result]
         return lambda value: (value is None or isinstance(value, expected_type)) and holds(value)
 
-    def _rollup(self, raw: Any, path: str) -> conditions.Predicate:
-        result, operand = checks.sole(checks.obj(raw, path, "number", "date", *QUANTIFIERS), path)
+    def _rollup(self, raw: Any, path: str) -> filter_operators.Predicate:
+        result, operand = validation.sole(validation.obj(raw, path, "number", "date", *QUANTIFIERS), path)
         now = self._workspace.now()
         if result in {"number", "date"}:
-            return conditions.condition(result, operand, f"{path}.{result}", now)
+            return filter_operators.condition(result, operand, f"{path}.{result}", now)
         inner = f"{path}.{result}"
-        kind, condition = checks.sole(checks.obj(operand, inner, *conditions.KINDS), inner)
-        holds = conditions.condition(kind, condition, f"{inner}.{kind}", now)
+        kind, condition = validation.sole(validation.obj(operand, inner, *filter_operators.KINDS), inner)
+        holds = filter_operators.condition(kind, condition, f"{inner}.{kind}", now)
         return lambda value: (
             isinstance(value, list) and QUANTIFIERS[result]([holds(_comparable(item)) for item in value])
         )
 
     def _sort(self, raw: Any, path: str) -> tuple[Key, bool]:
-        fields = checks.obj(raw, path, "property", "timestamp", "direction")
-        direction = checks.one_of(
-            checks.need(fields, "direction", path), f"{path}.direction", ("ascending", "descending")
+        fields = validation.obj(raw, path, "property", "timestamp", "direction")
+        direction = validation.one_of(
+            validation.need(fields, "direction", path), f"{path}.direction", ("ascending", "descending")
         )
         if "timestamp" in fields:
-            name = checks.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
+            name = validation.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
             return TIMESTAMPS[name], direction == "descending"
-        prop = self.property(checks.need(fields, "property", path), f"{path}.property", "sort property")
+        prop = self.property(validation.need(fields, "property", path), f"{path}.property", "sort property")
         return self._key(prop), direction == "descending"
 
     def _key(self, prop: Property) -> Key:
@@ -142,15 +142,15 @@ class Query:
         if prop.type in {"select", "status"}:
             # Selects are sorted in the order of their options, not alphabetically.
             order = {option.id: position for position, option in enumerate(prop.options)}
-            return lambda page: order.get(values.stored_value(page, prop))
-        return lambda page: _sortable(values.plain_value(self._workspace, page, prop))
+            return lambda page: order.get(property_values.stored_value(page, prop))
+        return lambda page: _sortable(property_values.plain_value(self._workspace, page, prop))
 
 
 def select_properties(workspace: Workspace, source: DataSource | None, keys: list[str]) -> set[str] | None:
     """Return the properties that a query string selects, or None if it selects none."""
     if not keys or source is None:
         return None
-    query = Query(workspace, source)
+    query = RowQuery(workspace, source)
     return {query.property_in_url(key).id for key in keys}
 
 

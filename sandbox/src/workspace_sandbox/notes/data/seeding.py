@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.notes import user_actions
 from workspace_sandbox.notes.data.data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import DataSource, Property
@@ -14,7 +14,7 @@ OPTION_TYPES = ("select", "multi_select")
 
 
 def apply_seed(notion: "NotesEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the objects of *given*, shared with both connections. Returns the identifiers by title."""
+    """Create the objects of *data*, shared with both connections. Returns the identifiers by title."""
     data.check_object("databases", "pages")
     builder = DataBuilder(notion.workspace)
     builder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]
@@ -30,7 +30,7 @@ def _database(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) ->
     title, properties = seed.text("title"), SeedValue(seed.value.get("properties", {}), (*seed.path, "properties"))
     columns = [_property(builder, name, kind) for name, kind in properties.items()]
     if [prop.type for prop in columns].count("title") > 1:
-        raise properties.error("A database has one title.")
+        raise properties.error("A database needs exactly one title property.")
     if not any(prop.type == "title" for prop in columns):
         columns.insert(0, builder.property("title", "Name"))
     source = builder.table(title, notion.context.now(), columns)
@@ -45,7 +45,7 @@ def _property(builder: DataBuilder, name: str, seed: SeedValue) -> Property:
         kind = next(iter(kind))
         options = [item.as_text() for item in seed.list_items(kind)]
     if kind not in {"title", *user_actions.ADDED} or (options and kind not in OPTION_TYPES):
-        raise seed.error(f"No such type of property; there are title, {', '.join(user_actions.ADDED)}.")
+        raise seed.error(f"Unknown property type; allowed: title, {', '.join(user_actions.ADDED)}.")
     new_options = builder.options(*((item, "default") for item in options))
     return builder.property(kind, name, config=user_actions.number_config(kind), options=new_options)
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from workspace_sandbox.kit.hooks import ignore_event
-from workspace_sandbox.notes.content import richtext
-from workspace_sandbox.notes.wire import archived, invalid, not_shared, several_sources
+from workspace_sandbox.kit.webhook_sender import ignore_event
+from workspace_sandbox.notes.content import rich_text
+from workspace_sandbox.notes.errors import archived, invalid, not_shared, several_sources
 
 COLORS = ("default", "gray", "brown", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 PROPERTY_ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"
@@ -157,7 +157,7 @@ class Page(Container):
     @property
     def title(self) -> str:
         """The title without styles."""
-        return richtext.plain_text(self.values.get("title", []))
+        return rich_text.plain_text(self.values.get("title", []))
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ class Comment(Entity):
     """A comment. All comments of a discussion have the same page or block as parent."""
 
     discussion_id: str = ""
-    text: richtext.Items = field(default_factory=list)
+    text: rich_text.Items = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables.access import Authorisations
-from workspace_sandbox.tables.data import queries
+from workspace_sandbox.tables.access import AirtableOAuth
+from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.state import Attachment, Base
+from workspace_sandbox.tables.errors import ApiError, forbidden, not_found
 from workspace_sandbox.tables.request import ApiRequest
-from workspace_sandbox.tables.wire import ApiError, forbidden, not_found
 
 SAMPLE_PATH = "/samples/arrivals.csv"
 """The path of a public sample file that clients can attach. Airtable has no such file."""
@@ -28,7 +28,7 @@ def upload_attachment(request: ApiRequest) -> dict[str, Any]:
     table, record = location
     if table.synced:
         raise forbidden()
-    column = queries.get_column(table, request.path["field"])
+    column = record_queries.get_column(table, request.path["field"])
     request.workspace.upload(request.base, table, record, column, request.body, user=request.access.user)
     # The documented response of this route has ids where all other routes have names.
     return request.reader.record(table, record, by_id=True, only=[column])
@@ -46,7 +46,7 @@ def attachment_url(context: EmulatorContext, attachment: Attachment) -> str:
     return context.addresses.get("content", "https://content.airtable.com") + path
 
 
-async def serve(authorisations: Authorisations, request: web.Request) -> web.Response:
+async def serve(authorisations: AirtableOAuth, request: web.Request) -> web.Response:
     """Return the bytes of a file if its URL is genuine and has not expired."""
     params, context = request.match_info, authorisations.context
     if not params["until"].isdecimal() or params["signature"] != _signature(int(params["until"]), params["attachment"]):

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.data import definitions, queries
-from workspace_sandbox.tables.data.definitions import Definitions
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.data import record_queries, table_definitions
 from workspace_sandbox.tables.data.state import Base, Table, find
+from workspace_sandbox.tables.data.table_definitions import Definitions
 from workspace_sandbox.tables.request import ApiRequest
 
 
@@ -24,7 +24,7 @@ def list_bases(request: ApiRequest) -> dict[str, Any]:
     ids = [f"itr{base.id[3:]}/{base.id}" for base in visible]
     offset = request.query.get("offset")
     if offset is not None and offset not in ids:
-        raise wire.expired_offset()
+        raise errors.expired_offset()
     start = ids.index(offset) if offset else 0
     end = start + int(request.workspace.context.knobs["bases_per_page"])
     page = [
@@ -35,21 +35,26 @@ def list_bases(request: ApiRequest) -> dict[str, Any]:
 
 def get_base_schema(request: ApiRequest) -> dict[str, Any]:
     """Return all tables of a base."""
-    visible = "visibleFieldIds" in queries.list_parameter(request.query, "include")
+    visible = "visibleFieldIds" in record_queries.list_parameter(request.query, "include")
     return {"tables": [table.to_json(visible=visible) for table in request.base.tables]}
 
 
 def create_base(request: ApiRequest) -> dict[str, Any]:
     """Create a base with its tables, in the workspace of the token's user."""
     if request.body.get("workspaceId") != request.workspace.id:
-        raise wire.no_such_model()
+        raise errors.no_such_model()
     user, people = request.access.user, request.workspace.people
     base = Base(
-        request.workspace.new_id("app"), definitions.read_name(request.body), "none", [], people, {user.id: "create"}
+        request.workspace.new_id("app"),
+        table_definitions.read_name(request.body),
+        "none",
+        [],
+        people,
+        {user.id: "create"},
     )
     raw_tables = request.body.get("tables")
     if not isinstance(raw_tables, list) or not raw_tables:
-        raise wire.invalid_request("A base must have at least one table")
+        raise errors.invalid_request("A base must have at least one table")
     for definition in raw_tables:
         _add_table(request, base, definition)
     request.workspace.bases.append(base)
@@ -64,7 +69,7 @@ def create_table(request: ApiRequest) -> dict[str, Any]:
 def update_table(request: ApiRequest) -> dict[str, Any]:
     """Change the name or description of a table."""
     table = request.table()
-    definitions.rename_table(request.base, table, request.body)
+    table_definitions.rename_table(request.base, table, request.body)
     return table.to_json(visible=False)
 
 
@@ -76,14 +81,14 @@ def create_field(request: ApiRequest) -> dict[str, Any]:
 def update_field(request: ApiRequest) -> dict[str, Any]:
     """Change the name or description of a field."""
     table = request.table()
-    column = require(find(table.fields, request.path["field"]), wire.not_found())
-    definitions.rename_field(table, column, request.body)
+    column = require(find(table.fields, request.path["field"]), errors.not_found())
+    table_definitions.rename_field(table, column, request.body)
     return column.to_json()
 
 
 def _add_table(request: ApiRequest, base: Base, definition: Any) -> Table:
     if not isinstance(definition, Mapping):
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     pending = Definitions(request.workspace, base)
     table = pending.table(definition)
     pending.store(table)

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.data import queries, times
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.data import dates, record_queries
 from workspace_sandbox.tables.data.state import Base, Comment, Record, User
 from workspace_sandbox.tables.request import ApiRequest
 
@@ -17,11 +17,11 @@ def list_comments(request: ApiRequest) -> dict[str, Any]:
     """List the comments on a record, newest first."""
     comments = list(reversed(_record(request).comments))
     size, offset = request.query.get("pageSize", str(MAX_PER_PAGE)), request.query.get("offset")
-    if not queries.DIGITS.fullmatch(size) or not 1 <= int(size) <= MAX_PER_PAGE:
-        raise wire.invalid_request()
+    if not record_queries.DIGITS.fullmatch(size) or not 1 <= int(size) <= MAX_PER_PAGE:
+        raise errors.invalid_request()
     ids = [comment.id for comment in comments]
     if offset and offset not in ids:
-        raise wire.expired_offset()
+        raise errors.expired_offset()
     start = ids.index(offset) if offset else 0
     end = start + int(size)
     page = [_comment_json(request.base, comment) for comment in comments[start:end]]
@@ -33,7 +33,7 @@ def create_comment(request: ApiRequest) -> dict[str, Any]:
     record = _record(request)
     text, parent = _text(request), request.body.get("parentCommentId")
     if parent is not None and all(comment.id != parent for comment in record.comments):
-        raise wire.invalid_request("parentCommentId names no comment on this record")
+        raise errors.invalid_request("parentCommentId names no comment on this record")
     comment = Comment(request.workspace.new_id("com"), request.access.user, text, request.reader.now, parent=parent)
     record.comments = (*record.comments, comment)
     return _comment_json(request.base, comment)
@@ -67,17 +67,17 @@ def _record(request: ApiRequest) -> Record:
 def _own_comment(request: ApiRequest) -> Comment:
     match = next((comment for comment in _record(request).comments if comment.id == request.path["comment"]), None)
     if match is None:
-        raise wire.not_found()
+        raise errors.not_found()
     # Only the author can change a comment.
     if match.author != request.access.user:
-        raise wire.forbidden()
+        raise errors.forbidden()
     return match
 
 
 def _text(request: ApiRequest) -> str:
-    text = require(request.body.get("text"), wire.missing("text"))
+    text = require(request.body.get("text"), errors.missing("text"))
     if not isinstance(text, str) or not text:
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     return text
 
 
@@ -88,8 +88,8 @@ def _comment_json(base: Base, comment: Comment) -> dict[str, Any]:
         "id": comment.id,
         "author": comment.author.to_json(),
         "text": comment.text,
-        "createdTime": times.format_time(comment.created_at),
-        "lastUpdatedTime": None if comment.updated_at is None else times.format_time(comment.updated_at),
+        "createdTime": dates.format_time(comment.created_at),
+        "lastUpdatedTime": None if comment.updated_at is None else dates.format_time(comment.updated_at),
         **({"mentioned": mentions} if mentions else {}),
         **({"parentCommentId": comment.parent} if comment.parent else {}),
     }

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.data import queries
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.state import Field, Record, Table
 from workspace_sandbox.tables.data.workspace import MAX_MERGE_FIELDS, MAX_RECORDS, Row
 from workspace_sandbox.tables.request import ApiRequest
@@ -13,22 +13,22 @@ from workspace_sandbox.tables.request import ApiRequest
 
 def list_records(request: ApiRequest) -> dict[str, Any]:
     """List records."""
-    return _page(request, queries.from_query(request.query))
+    return _page(request, record_queries.from_query(request.query))
 
 
 def list_records_by_body(request: ApiRequest) -> dict[str, Any]:
     """List records with parameters in the body. The time zone and locale may be in the URL."""
-    return _page(request, queries.from_body({**request.query, **request.body}))
+    return _page(request, record_queries.from_body({**request.query, **request.body}))
 
 
-def _page(request: ApiRequest, query: queries.ListQuery) -> dict[str, Any]:
+def _page(request: ApiRequest, query: record_queries.ListQuery) -> dict[str, Any]:
     table, now = request.table(), request.reader.now
     columns = query.columns(table)
     if query.offset is None:
         # The order is fixed when the list begins. Later deletions are missing, and new records are not included.
         identifier, ids = (
             request.workspace.new_id("itr"),
-            [row.id for row in queries.select(query, table, request.reader)],
+            [row.id for row in record_queries.select(query, table, request.reader)],
         )
         request.iterators.begin(identifier, table, ids, now)
     else:
@@ -40,7 +40,7 @@ def _page(request: ApiRequest, query: queries.ListQuery) -> dict[str, Any]:
 
 
 def _record_json(
-    request: ApiRequest, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
+    request: ApiRequest, query: record_queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
 ) -> dict[str, Any]:
     fields = request.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text)
     return fields | ({"commentCount": len(row.comments)} if query.comments else {})
@@ -50,8 +50,8 @@ def get_record(request: ApiRequest) -> dict[str, Any]:
     """Return a record, also one of another table in the base."""
     request.table()
     # As documented, records of other tables are returned too. A GET therefore proves nothing about the table.
-    location = require(request.base.find_record(request.path["record"]), wire.not_found())
-    query = queries.from_query(request.query)
+    location = require(request.base.find_record(request.path["record"]), errors.not_found())
+    query = record_queries.from_query(request.query)
     return _record_json(request, query, *location)
 
 
@@ -103,7 +103,7 @@ def delete_record(request: ApiRequest) -> dict[str, Any]:
 
 def delete_records(request: ApiRequest) -> dict[str, Any]:
     """Delete the records listed in the URL."""
-    table, identifiers = request.writable_table(), queries.list_parameter(request.query, "records")
+    table, identifiers = request.writable_table(), record_queries.list_parameter(request.query, "records")
     _count(identifiers, "delete")
     request.workspace.delete(request.base, table, identifiers)
     return {"records": [{"id": identifier, "deleted": True} for identifier in identifiers]}
@@ -111,9 +111,9 @@ def delete_records(request: ApiRequest) -> dict[str, Any]:
 
 def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if "fields" not in row:
-        raise wire.missing("fields")
+        raise errors.missing("fields")
     if not isinstance(row["fields"], dict):
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     fields: Mapping[str, Any] = row["fields"]
     return fields
 
@@ -121,32 +121,32 @@ def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rows(body: Mapping[str, Any], verb: str) -> list[Mapping[str, Any]]:
     """Return the records of a body: one to ten objects."""
     if "records" not in body:
-        raise wire.missing("records")
+        raise errors.missing("records")
     rows = body["records"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise wire.invalid_records("records must be an array of objects")
+        raise errors.invalid_records("records must be an array of objects")
     _count(rows, verb)
     return rows
 
 
 def _count(rows: list[Any], verb: str) -> None:
     if not 1 <= len(rows) <= MAX_RECORDS:
-        raise wire.invalid_records(f"You can {verb} 1 to {MAX_RECORDS} records in one request")
+        raise errors.invalid_records(f"You can {verb} 1 to {MAX_RECORDS} records in one request")
 
 
 def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:
     identifier = row.get("id")
     if identifier is None and not upsert:
-        raise wire.missing("id")
+        raise errors.missing("id")
     if not isinstance(identifier, str | None):
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     return identifier, _fields(row)
 
 
 def _merge_fields(upsert: Any) -> list[str]:
     names = upsert.get("fieldsToMergeOn") if isinstance(upsert, dict) else None
     if not isinstance(names, list) or not 1 <= len(names) <= MAX_MERGE_FIELDS:
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     if not all(isinstance(name, str) for name in names):
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     return names

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from workspace_sandbox.kit.context import EmulatorContext
-from workspace_sandbox.tables.data import other_bases
+from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.tables.data import extra_default_bases
 from workspace_sandbox.tables.data.data_builder import (
     CHECK,
     ISO_DATE,
@@ -52,7 +52,7 @@ PHRASES = (
 def build_workspace(context: EmulatorContext) -> Workspace:
     """Return the default workspace with three bases."""
     new_id = Identifiers(2026)
-    bases = [_sales(new_id), *other_bases.build_other_bases(new_id, PEOPLE, START_TIME)]
+    bases = [_sales(new_id), *extra_default_bases.build_other_bases(new_id, PEOPLE, START_TIME)]
     return Workspace(context, (OWNER, COLLEAGUE), bases, people=PEOPLE)
 
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.tables.data import default_data
 from workspace_sandbox.tables.data.data_builder import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.data.state import Base, Field, Table, View
 from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
-from workspace_sandbox.tables.wire import ApiError
+from workspace_sandbox.tables.errors import ApiError
 
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator
@@ -27,7 +27,7 @@ SELECT_TYPES = ("singleSelect", "multipleSelects")
 
 
 def apply_seed(airtable: "TablesEmulator", data: SeedValue) -> dict[str, Any]:
-    """Create the bases of *seed*, visible to the token. Returns the identifiers by name, and records in order."""
+    """Create the bases of *data*, visible to the token. Returns the identifiers by name, and records in order."""
     data.check_object("bases")
     workspace = airtable.workspace
     bases = [item.check_object("name", "tables", required="name") for item in data.list_items("bases")]
@@ -54,7 +54,7 @@ def _table(workspace: Workspace, base: Base, seed_value: SeedValue) -> dict[str,
     columns = SeedValue(seed_value.value.get("fields", {"Name": "singleLineText"}), (*seed_value.path, "fields"))
     fields = [_field(workspace, name, kind) for name, kind in columns.items()]
     if not fields:
-        raise columns.error("A table has a field at least.")
+        raise columns.error("A table needs at least one field.")
     table = Table(
         workspace.new_id("tbl"), seed_value.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")]
     )
@@ -72,7 +72,7 @@ def _field(workspace: Workspace, name: str, seed_value: SeedValue) -> Field:
         options = choices(workspace.new_id, [item.as_text() for item in seed_value.list_items(kind)])
     elif kind not in OPTIONS:
         raise seed_value.error(
-            f"No such type of field; there are {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
+            f"Unknown field type; allowed: {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
         )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from workspace_sandbox.tables.data import times
+from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.pending_write import Cell, Write
 from workspace_sandbox.tables.data.state import plain
 
@@ -69,14 +69,14 @@ def _collaborators(cell: Cell, raw: Any) -> Any:
 def _date(_: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    timestamp = times.parse_time(raw, "utc")
-    return None if timestamp is None else times.format_time(timestamp)[:10]
+    timestamp = dates.parse_time(raw, "utc")
+    return None if timestamp is None else dates.format_time(timestamp)[:10]
 
 
 def _date_time(cell: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    return raw if times.parse_time(raw, cell.field.option("timeZone")) is not None else None
+    return raw if dates.parse_time(raw, cell.field.option("timeZone")) is not None else None
 
 
 def _links(cell: Cell, raw: Any) -> Any:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.data import times
-from workspace_sandbox.tables.data.changes import ChangeFilter
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.data import dates
+from workspace_sandbox.tables.data.webhook_payloads import ChangeFilter
 
 WEEK = 7 * 86_400.0
 DATA_TYPES = {
@@ -97,9 +97,9 @@ class Webhook:
             "areNotificationsEnabled": self.pings_enabled,
             "cursorForNextPayload": self.next_cursor,
             "isHookEnabled": self.is_enabled(now),
-            "lastSuccessfulNotificationTime": None if success is None else times.format_time(success),
+            "lastSuccessfulNotificationTime": None if success is None else dates.format_time(success),
             "notificationUrl": self.url,
-            "expirationTime": times.format_time(self.expires_at),
+            "expirationTime": dates.format_time(self.expires_at),
             "lastNotificationResult": self.last_result,
             "specification": self.specification,
         }
@@ -142,7 +142,7 @@ def parse_specification(value: Any) -> dict[str, Any]:
         _check_texts(filters.get(name))
     scope = filters.get("recordChangeScope")
     if not isinstance(scope, str | None) or (scope and not scope.startswith(("tbl", "viw"))):
-        raise wire.invalid_request("recordChangeScope must be the id of a table or view")
+        raise errors.invalid_request("recordChangeScope must be the id of a table or view")
     if includes is not None:
         _check_includes(_check_object(includes, INCLUDES))
     return {"options": dict(options)}
@@ -154,12 +154,12 @@ def _check_includes(includes: Mapping[str, Any]) -> None:
         _check_texts(fields)
     for name in INCLUDES - {"includeCellValuesInFieldIds"}:
         if not isinstance(includes.get(name), bool | None):
-            raise wire.invalid_request(f"{name} must be true or false")
+            raise errors.invalid_request(f"{name} must be true or false")
 
 
 def _check_object(value: Any, allowed: set[str] | frozenset[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not set(value) <= allowed:
-        raise wire.invalid_request(f"The specification of a webhook has {', '.join(sorted(allowed))}")
+        raise errors.invalid_request(f"The specification of a webhook has {', '.join(sorted(allowed))}")
     return value
 
 
@@ -167,6 +167,6 @@ def _check_texts(value: Any, allowed: Mapping[str, str] | tuple[str, ...] = (), 
     if value is None and not needed:
         return
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        raise wire.invalid_request("The filters of a webhook are lists of texts")
+        raise errors.invalid_request("The filters of a webhook are lists of texts")
     if allowed and not set(value) <= set(allowed):
-        raise wire.invalid_request(f"A filter of a webhook takes {', '.join(allowed)}")
+        raise errors.invalid_request(f"A filter of a webhook takes {', '.join(allowed)}")

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import wire
-from workspace_sandbox.tables.data import cells
+from workspace_sandbox.tables import errors
+from workspace_sandbox.tables.data import cell_validation
 from workspace_sandbox.tables.data.pending_write import PendingWrite, set_cells, unlink
 from workspace_sandbox.tables.data.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
 from workspace_sandbox.tables.data.webhooks import Webhook
@@ -90,7 +90,8 @@ class Workspace:
         _check_unique([record.id for record in matches if record])
         for (_, row), row_columns, record in zip(rows, columns, matches, strict=True):
             values = {
-                column.id: cells.validate_cell(draft, column, record, row[key]) for key, column in row_columns.items()
+                column.id: cell_validation.validate_cell(draft, column, record, row[key])
+                for key, column in row_columns.items()
             }
             initial = _clear_values(table, options) if record else _defaults(table)
             draft.changes.append((table, record or self._record(options.user), initial | values))
@@ -106,7 +107,7 @@ class Workspace:
         """Delete records atomically."""
         for identifier in identifiers:
             if identifier not in table.records:
-                raise wire.no_such_row(identifier)
+                raise errors.no_such_row(identifier)
         # Delete only after all ids have been checked, so that the request is atomic.
         for identifier in dict.fromkeys(identifiers):
             record = table.records[identifier]
@@ -119,10 +120,10 @@ class Workspace:
     ) -> None:
         """Append a file to an attachment cell. Its base64 may contain line breaks."""
         if column.type != "multipleAttachments":
-            raise wire.invalid_value(column.name)
+            raise errors.invalid_value(column.name)
         kind, encoded, filename = (_named_text(body, name) for name in ("contentType", "file", "filename"))
         if not MEDIA_TYPE.fullmatch(kind):
-            raise wire.invalid_request("The contentType is not a media type")
+            raise errors.invalid_request("The contentType is not a media type")
         content = _decode(encoded)
         attachment = Attachment(self.new_id("att"), filename, kind, "", len(content), content=content)
         attachment.pixels = pixels(content)
@@ -148,7 +149,7 @@ class Workspace:
         identifier, fields = row
         if identifier is not None:
             if identifier not in table.records:
-                raise wire.no_such_row(identifier)
+                raise errors.no_such_row(identifier)
             return table.records[identifier]
         if not keys:
             return None
@@ -159,13 +160,13 @@ class Workspace:
             if all(record.cells.get(key) == value for key, value in merge_values.items())
         ]
         if len(candidates) > 1:
-            raise wire.invalid_request("Cannot upsert: more than one record matches the fields to merge on")
+            raise errors.invalid_request("Cannot upsert: more than one record matches the fields to merge on")
         return candidates[0] if candidates else None
 
     def _fetch_later(self, url: str, filename: str | None) -> Attachment:
         """Return an attachment by URL. It is fetched later, with generated content."""
-        name = filename or cells.url_filename(url)
-        unreachable = cells.url_host(url) in self.context.knobs["unreachable_hosts"]
+        name = filename or cell_validation.url_filename(url)
+        unreachable = cell_validation.url_host(url) in self.context.knobs["unreachable_hosts"]
         now, seconds = self.context.clock.now(), self.context.knobs["fetch_seconds"]
         requested_at, seconds = (0.0, NEVER_FETCHED) if unreachable else (now, seconds)
         size = 1024 + zlib.crc32(url.encode()) % 200_000
@@ -181,9 +182,9 @@ class Workspace:
 
 
 def _writable(table: Table, key: str) -> Field:
-    column = require(find(table.fields, key), wire.unknown_field(key))
-    if column.type not in cells.STRICT:
-        raise wire.computed_field(column.name)
+    column = require(find(table.fields, key), errors.unknown_field(key))
+    if column.type not in cell_validation.STRICT:
+        raise errors.computed_field(column.name)
     return column
 
 
@@ -191,13 +192,15 @@ def _merge_value(draft: PendingWrite, column: Field, fields: Mapping[str, Any]) 
     """Return the value that a record must have to be matched."""
     key = next((key for key in (column.name, column.id) if key in fields), None)
     if key is None:
-        raise wire.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
-    value = cells.validate_cell(draft, column, None, fields[key])
+        raise errors.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
+    value = cell_validation.validate_cell(draft, column, None, fields[key])
     return None if value in ("", [], False) else value
 
 
 def _clear_values(table: Table, options: WriteOptions) -> Cells:
-    return {column.id: None for column in table.fields if options.clears_omitted and column.type in cells.STRICT}
+    return {
+        column.id: None for column in table.fields if options.clears_omitted and column.type in cell_validation.STRICT
+    }
 
 
 def _defaults(table: Table) -> Cells:
@@ -206,27 +209,27 @@ def _defaults(table: Table) -> Cells:
 
 def _check_unique(identifiers: Sequence[str]) -> None:
     if len(set(identifiers)) < len(identifiers):
-        raise wire.invalid_records("You cannot update the same record more than once in one request")
+        raise errors.invalid_records("You cannot update the same record more than once in one request")
 
 
 def _named_text(body: Mapping[str, Any], name: str) -> str:
     if name not in body:
-        raise wire.missing(name)
+        raise errors.missing(name)
     if not isinstance(body[name], str) or not body[name]:
-        raise wire.invalid_request()
+        raise errors.invalid_request()
     return str(body[name])
 
 
 def _decode(encoded: str) -> bytes:
     compact = "".join(encoded.split())
     if len(compact) * 3 // 4 > MAX_UPLOAD_BYTES + 2:
-        raise wire.too_large()
+        raise errors.too_large()
     try:
         content = b64decode(compact, validate=True)
     except (binascii.Error, ValueError):
-        raise wire.invalid_request("The file is not valid base64") from None
+        raise errors.invalid_request("The file is not valid base64") from None
     if len(content) > MAX_UPLOAD_BYTES:
-        raise wire.too_large()
+        raise errors.too_large()
     return content
 
 

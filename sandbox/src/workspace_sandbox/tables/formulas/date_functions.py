@@ -6,9 +6,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables.data import times
+from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.formulas import date_formats
-from workspace_sandbox.tables.formulas.operands import (
+from workspace_sandbox.tables.formulas.formula_values import (
     Formula,
     FormulaError,
     Function,
@@ -24,7 +24,7 @@ from workspace_sandbox.tables.formulas.operands import (
     to_int,
     to_number,
 )
-from workspace_sandbox.tables.formulas.operands import to_text as text
+from workspace_sandbox.tables.formulas.formula_values import to_text as text
 
 SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -135,7 +135,7 @@ def _start(value: Any) -> int:
 
 
 def _holidays(value: Any) -> set[date]:
-    days = (times.parse_date(day.strip()) for day in text(value).split(","))
+    days = (dates.parse_date(day.strip()) for day in text(value).split(","))
     return {date.fromisoformat(day) for day in days if day}
 
 
@@ -179,7 +179,7 @@ def _parse(value: Any, form: Any = None, locale: Any = None) -> str | None:
 
 def _set_zone(value: Any, zone: Any) -> str:
     require_datetime(value)
-    if not times.is_zone(text(zone)):
+    if not dates.is_zone(text(zone)):
         raise FormulaError
     return Zoned(text(value), text(zone))
 
@@ -220,6 +220,6 @@ DATES: Mapping[str, Function] = {
     "WORKDAY_DIFF": (2, 3, from_values(_workdays)),
     "SET_LOCALE": (2, 2, lambda parts: apply(lambda value, _: value, parts)),
     "SET_TIMEZONE": (2, 2, from_values(_set_zone)),
-    "NOW": (0, 0, lambda _: lambda row: times.format_time(row.reader.now)),
-    "TODAY": (0, 0, lambda _: lambda row: times.format_time(row.reader.now)[:10]),
+    "NOW": (0, 0, lambda _: lambda row: dates.format_time(row.reader.now)),
+    "TODAY": (0, 0, lambda _: lambda row: dates.format_time(row.reader.now)[:10]),
 }

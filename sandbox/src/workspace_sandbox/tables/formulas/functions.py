@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables.data import times
-from workspace_sandbox.tables.data.values import value_to_text
+from workspace_sandbox.tables.data import dates
+from workspace_sandbox.tables.data.cell_values import value_to_text
 from workspace_sandbox.tables.formulas.date_functions import DATES
-from workspace_sandbox.tables.formulas.number_functions import NUMBERS
-from workspace_sandbox.tables.formulas.operands import (
+from workspace_sandbox.tables.formulas.formula_values import (
     MAX_ARGUMENTS,
     Formula,
     FormulaError,
@@ -21,7 +20,8 @@ from workspace_sandbox.tables.formulas.operands import (
     is_true,
     to_int,
 )
-from workspace_sandbox.tables.formulas.operands import to_text as text
+from workspace_sandbox.tables.formulas.formula_values import to_text as text
+from workspace_sandbox.tables.formulas.number_functions import NUMBERS
 from workspace_sandbox.tables.formulas.text_functions import TEXTS
 
 
@@ -131,9 +131,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "FALSE": (0, 0, from_values(lambda: False)),
     "BLANK": (0, 0, from_values(lambda: None)),
     "RECORD_ID": (0, 0, lambda _: lambda row: row.record.id),
-    "CREATED_TIME": (0, 0, lambda _: lambda row: times.format_time(row.record.created_at)),
+    "CREATED_TIME": (0, 0, lambda _: lambda row: dates.format_time(row.record.created_at)),
     # Always of the whole record: changes of single fields are not recorded.
-    "LAST_MODIFIED_TIME": (0, MAX_ARGUMENTS, lambda _: lambda row: times.format_time(row.record.modified_at)),
+    "LAST_MODIFIED_TIME": (0, MAX_ARGUMENTS, lambda _: lambda row: dates.format_time(row.record.modified_at)),
     "ARRAYJOIN": (
         1,
         2,

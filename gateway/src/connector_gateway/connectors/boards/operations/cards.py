@@ -5,7 +5,7 @@ from functools import partial
 
 from connector_gateway.connectors.boards import mapping, models, wire
 from connector_gateway.connectors.boards.mapping import StoredData
-from connector_gateway.connectors.boards.operations.evidence import our_actions
+from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
 from connector_gateway.connectors.boards.operations.lookups import (
     ON_A_CARD,
     REMEMBER_SECONDS,

@@ -6,7 +6,7 @@ from functools import partial
 from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
-from connector_gateway.connectors.boards.operations.evidence import our_actions
+from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
 from connector_gateway.connectors.boards.operations.lookups import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes

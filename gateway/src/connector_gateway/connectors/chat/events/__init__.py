@@ -1,5 +1,5 @@
 """Observation of changes by polls and deliveries."""
 
-from connector_gateway.connectors.chat.events import backfill, deliveries, polls
+from connector_gateway.connectors.chat.events import backfill, inbound_hooks, polls
 
-__all__ = ["backfill", "deliveries", "polls"]
+__all__ = ["backfill", "inbound_hooks", "polls"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
-from connector_gateway.connectors.chat.events.deliveries import REDELIVERY_SECONDS
+from connector_gateway.connectors.chat.events.inbound_hooks import REDELIVERY_SECONDS
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import CHANGED_AT, Observation, PollContext, Snapshot
 

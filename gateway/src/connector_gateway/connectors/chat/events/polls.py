@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.events.backfill import SKEW_SECONDS, ChatWatch, HistoryBackfill
-from connector_gateway.connectors.chat.events.deliveries import LIMITED
+from connector_gateway.connectors.chat.events.inbound_hooks import LIMITED
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT, State

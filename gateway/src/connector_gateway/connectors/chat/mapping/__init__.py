@@ -1,5 +1,13 @@
 """Pure functions between the vendor's shapes and ours, by noun."""
 
-from connector_gateway.connectors.chat.mapping import channels, events, evidence, keywords, messages, reactions, texts
+from connector_gateway.connectors.chat.mapping import (
+    channels,
+    events,
+    in_doubt_matching,
+    keywords,
+    messages,
+    reactions,
+    texts,
+)
 
-__all__ = ["channels", "events", "evidence", "keywords", "messages", "reactions", "texts"]
+__all__ = ["channels", "events", "in_doubt_matching", "keywords", "messages", "reactions", "texts"]

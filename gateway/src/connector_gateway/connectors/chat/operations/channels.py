@@ -12,8 +12,8 @@ from connector_gateway.connectors.chat.models import Channel, ListChannels
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.write_steps import StepResult
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
-from connector_gateway.connectors.chat.operations.evidence import since_post
+from connector_gateway.connectors.chat.operations.in_doubt_search import since_post
 from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_url
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
@@ -35,7 +35,7 @@ async def _find_post(ctx: ChatCall, intent: StepInput, sent: SentStep) -> Sequen
     posted = [
         one
         async for one in since_post(ctx, intent, sent.earliest)
-        if mapping.evidence.has_marker(one, MARKER_EVENT_TYPE, sent.mark)
+        if mapping.in_doubt_matching.has_marker(one, MARKER_EVENT_TYPE, sent.mark)
     ]
     return [Match(mapping.messages.stored_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
@@ -49,7 +49,7 @@ async def _find_edit(ctx: ChatCall, intent: StepInput, _: SentStep) -> Sequence[
     """Return the message if its text is the intended one."""
     message = await ctx.upstream.retrieve_message(intent["channel_id"], intent["ts"])
     stored = mapping.messages.stored_edit(intent["channel_id"], message.ts, message.edited, ctx.clock.now())
-    return [Match(stored)] if mapping.evidence.has_text(message, intent["text"]) else []
+    return [Match(stored)] if mapping.in_doubt_matching.has_text(message, intent["text"]) else []
 
 
 POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.public_message)

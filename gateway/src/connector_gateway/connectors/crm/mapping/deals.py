@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
-from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm import value_casts, wire
 from connector_gateway.connectors.crm.mapping.properties import UNCHECKED, Definitions
 from connector_gateway.connectors.crm.mapping.records import StoredData, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
@@ -50,7 +50,7 @@ def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> StoredDa
     """Return the vendor's form of a new deal with its stage's id, and whether that stage is closed."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
-    amount = {} if params.amount is None else {"amount": casts.format_number(params.amount)}
+    amount = {} if params.amount is None else {"amount": value_casts.format_number(params.amount)}
     properties = {"dealname": params.dealname, "pipeline": pipeline.id, "dealstage": stage.id, **amount}
     return {"properties": properties, "closed": stage.metadata.is_closed == "true"}
 
@@ -92,7 +92,8 @@ def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, make
     current, texts = record.properties, sent["properties"]
     # A deal has no natural key and no marker, so equal content and the creating app are the only evidence.
     has_values = all(
-        casts.equal_values(definitions.get(name, UNCHECKED), text, current.get(name)) for name, text in texts.items()
+        value_casts.equal_values(definitions.get(name, UNCHECKED), text, current.get(name))
+        for name, text in texts.items()
     )
     return (
         has_values
@@ -120,12 +121,12 @@ def move(
 
 def stored_change(record: wire.Record) -> StoredData:
     """Return the stored form of a deal that was changed or only read."""
-    return {"id": record.id, "updated_at": casts.format_datetime(record.updated_at)}
+    return {"id": record.id, "updated_at": value_casts.format_datetime(record.updated_at)}
 
 
 def dry_run_change(intent: StepInput) -> StoredData:
     """Return the assumed result of changing a deal, for dry runs."""
-    return {"id": intent["deal_id"], "updated_at": casts.format_datetime(datetime.fromtimestamp(0, UTC))}
+    return {"id": intent["deal_id"], "updated_at": value_casts.format_datetime(datetime.fromtimestamp(0, UTC))}
 
 
 def updated_deal(planned: StoredData, stored: StoredData, *, note_logged: bool) -> UpdatedDeal:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm import value_casts, wire
 from connector_gateway.connectors.crm.mapping.records import StoredData, parse_datetime
 from connector_gateway.connectors.crm.models import MAX_TEXT
 from connector_gateway.kit.errors import InvalidParameters
@@ -23,7 +23,7 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
             "The note is too long.",
             {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters after conversion to HTML"},
         )
-    return {"hs_timestamp": casts.format_datetime(at), BODY: body}
+    return {"hs_timestamp": value_casts.format_datetime(at), BODY: body}
 
 
 def public_note(stored: StoredData) -> StoredData:

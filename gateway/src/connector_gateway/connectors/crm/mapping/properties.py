@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm import value_casts, wire
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.casts import quote_names
@@ -36,7 +36,8 @@ class Values:
         return [
             name
             for name, text in self.texts.items()
-            if name not in current or casts.equal_values(self.definitions.get(name, UNCHECKED), text, current[name])
+            if name not in current
+            or value_casts.equal_values(self.definitions.get(name, UNCHECKED), text, current[name])
         ]
 
     def all_match(self, record: wire.Record) -> bool:
@@ -86,7 +87,7 @@ def _value(by_name: Definitions, name: str, value: Any) -> str:
         raise _unknown(by_name, name)
     if by_name[name].modification_metadata.read_only_value:
         raise ReadOnlyField(f'The vendor computes "{name}".', {"property": name})
-    return casts.cast(by_name[name], value)
+    return value_casts.cast(by_name[name], value)
 
 
 def unique(described: wire.Definition) -> bool:
@@ -102,7 +103,7 @@ def identity(name: str, value: str) -> tuple[str | None, str]:
 
 def option_value(described: wire.Definition, value: str) -> str | None:
     """Return the option that *value* matches by value or label, or None. For other properties, return *value*."""
-    if not described.options or described.field_type == "checkbox" or value in casts.options(described):
+    if not described.options or described.field_type == "checkbox" or value in value_casts.options(described):
         return value
     matches = [option.value for option in described.options if option.label.strip().lower() == value.lower()]
     return matches[0] if len(matches) == 1 else None
@@ -110,7 +111,7 @@ def option_value(described: wire.Definition, value: str) -> str | None:
 
 def no_such_option(described: wire.Definition, value: str) -> str:
     """Return the warning that *value* is not an option, so that only outdated records can have it."""
-    likely = closest_match(value, casts.options(described)) or closest_match(
+    likely = closest_match(value, value_casts.options(described)) or closest_match(
         value, [one.label for one in described.options]
     )
     hint = f"; did you mean {quote_names([likely])}?" if likely else "."
@@ -123,7 +124,7 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
         name=described.name,
         label=described.label,
         type=described.type,
-        options=list(owners) if described.referenced_object_type == "OWNER" else casts.options(described),
+        options=list(owners) if described.referenced_object_type == "OWNER" else value_casts.options(described),
         custom=not described.hubspot_defined,
     )
 

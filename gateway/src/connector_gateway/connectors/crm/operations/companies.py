@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
 from connector_gateway.connectors.crm.models import CreateOrUpdateContact
-from connector_gateway.connectors.crm.operations import evidence
+from connector_gateway.connectors.crm.operations import in_doubt_search
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -19,16 +19,19 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 
 
 async def _send_company(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
-    company = await evidence.in_doubt_until_indexed(ctx.upstream.create_company(intent["domain"]))
-    evidence.remember_creator(ctx, company)
+    company = await in_doubt_search.in_doubt_until_indexed(ctx.upstream.create_company(intent["domain"]))
+    in_doubt_search.remember_creator(ctx, company)
     return {"id": company.id}
 
 
 async def _find_companies(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the companies of that domain created by this app. Their other values come from the vendor."""
-    ids, maker = await evidence.ids_since(ctx, "companies", sent.earliest), evidence.known_creator_id(ctx, intent)
+    ids, maker = (
+        await in_doubt_search.ids_since(ctx, "companies", sent.earliest),
+        in_doubt_search.known_creator_id(ctx, intent),
+    )
     companies = await ctx.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.CREATOR_PROPERTIES])
-    return evidence.in_order(
+    return in_doubt_search.in_order(
         Match({"id": company.id}, company.id, company.created_at.timestamp())
         for company in companies
         if mapping.companies.get_domain(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
@@ -103,7 +106,7 @@ async def _find_company(ctx: CrmCall, reference: str) -> str | None:
     since = ctx.clock.now() - LOOK_BACK_SECONDS
     latest = [
         *await _recently_created(ctx, domain),
-        *await evidence.listed_since(ctx, "companies", ["domain"], since),
+        *await in_doubt_search.listed_since(ctx, "companies", ["domain"], since),
     ]
     return next((company.id for company in latest if mapping.companies.get_domain(company) == domain), None)
 

@@ -9,7 +9,11 @@ from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
 from connector_gateway.connectors.crm.operations import companies
-from connector_gateway.connectors.crm.operations.evidence import known_creator_id, our_creator_id, remember_creator
+from connector_gateway.connectors.crm.operations.in_doubt_search import (
+    known_creator_id,
+    our_creator_id,
+    remember_creator,
+)
 from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
     known_values,
@@ -22,8 +26,8 @@ from connector_gateway.connectors.crm.operations.portal import (
     within_portal,
 )
 from connector_gateway.kit import errors
+from connector_gateway.kit.models import Page, Position
 from connector_gateway.kit.operation import reads, writes
-from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Action = Literal["created", "updated"]

@@ -7,7 +7,7 @@ from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
-from connector_gateway.connectors.crm.operations import evidence
+from connector_gateway.connectors.crm.operations import in_doubt_search
 from connector_gateway.connectors.crm.operations.portal import (
     MOVE_ERRORS,
     CrmCall,
@@ -30,8 +30,8 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 async def _send_deal(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
     properties, contact_id = intent["properties"], intent["contact_id"]
     creation = ctx.upstream.create_deal(properties, contact_id)
-    deal = await (evidence.in_doubt_until_indexed(creation) if contact_id is None else creation)
-    evidence.remember_creator(ctx, deal)
+    deal = await (in_doubt_search.in_doubt_until_indexed(creation) if contact_id is None else creation)
+    in_doubt_search.remember_creator(ctx, deal)
     return mapping.deals.stored_deal(deal, properties)
 
 
@@ -42,7 +42,7 @@ async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
     """
     contact_id = intent["contact_id"]
     if contact_id is None:
-        ids = await evidence.ids_since(ctx, "deals", sent.earliest)
+        ids = await in_doubt_search.ids_since(ctx, "deals", sent.earliest)
     else:
         ids = await ctx.upstream.read_associations("contacts", contact_id, "deals")
     definitions = await with_properties(ctx, "deals", lambda definitions: definitions)
@@ -53,11 +53,11 @@ async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
     ]
     deals, maker = (
         await ctx.upstream.batch_read_objects("deals", ids, selection),
-        evidence.known_creator_id(ctx, intent),
+        in_doubt_search.known_creator_id(ctx, intent),
     )
     matches = [deal for deal in deals if mapping.deals.is_deal(deal, intent, definitions, maker)]
     expected_ids = [] if contact_id is None else [contact_id]
-    return evidence.in_order(
+    return in_doubt_search.in_order(
         [
             Match(mapping.deals.stored_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
             for deal in matches
@@ -88,7 +88,7 @@ async def _find_notes(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
     is_ours = mapping.notes.has_text if sent.restored else mapping.notes.is_note
     note_ids = await ctx.upstream.read_associations("deals", intent["deal_id"], "notes")
     notes = await ctx.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
-    return evidence.in_order(
+    return in_doubt_search.in_order(
         Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in notes if is_ours(note, intent["note"])
     )
 
@@ -154,7 +154,7 @@ async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
-    return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(ctx)}
+    return {**deal, "contact_id": contact_id, **await in_doubt_search.our_creator_id(ctx)}
 
 
 async def _change(ctx: CrmCall, params: UpdateDeal) -> StoredData:

@@ -15,8 +15,8 @@ from connector_gateway.connectors.crm.models import ListProperties, PropertyDefi
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.models import Listing
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Listing
 from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAtt
 from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, stream_content
 from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
+from connector_gateway.kit.models import Position
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Position
 
 
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])

@@ -14,8 +14,8 @@ from connector_gateway.connectors.mail.models import Message, MessageBody, Searc
 from connector_gateway.connectors.mail.operations.labels import labels_lookup
 from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, load_content
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.upstream.http_origin import EXCLUSIVE_BYTES
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 

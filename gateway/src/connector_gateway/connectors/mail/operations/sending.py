@@ -9,7 +9,7 @@ from connector_gateway.connectors.mail.client import MARKER
 from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
-from connector_gateway.connectors.mail.operations import evidence
+from connector_gateway.connectors.mail.operations import in_doubt_search
 from connector_gateway.connectors.mail.operations.lookups import MailCall
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
@@ -35,12 +35,14 @@ async def _send_new_draft(body_html: str, ctx: MailCall, intent: StepInput, mark
 async def _find_draft(ctx: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the draft with the marker from all drafts that are not too old. After a restore it may have been sent."""
     drafts = ctx.upstream.list_drafts()
-    async for draft, message in evidence.iter_not_older(ctx, drafts, lambda draft: draft.message.id, sent.earliest):
-        if evidence.is_marked(message, sent.mark):
+    async for draft, message in in_doubt_search.iter_not_older(
+        ctx, drafts, lambda draft: draft.message.id, sent.earliest
+    ):
+        if in_doubt_search.is_marked(message, sent.mark):
             return [
                 Match(mapping.outgoing.stored_draft(draft.id, message, sent.mark, mapping.messages.arrived_at(message)))
             ]
-    message_sent = await evidence.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
+    message_sent = await in_doubt_search.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
     if message_sent is None:
         return []
     return [
@@ -63,7 +65,9 @@ async def _find_message(ctx: MailCall, intent: StepInput, sent: SentStep) -> Seq
     """Return the message that a draft became, or nothing while the draft exists, because sending removes it."""
     if intent["draft_id"] != LOST_DRAFT_ID and await ctx.upstream.get_draft(intent["draft_id"]):
         return []
-    message = await evidence.marked_in_thread(ctx, intent) or await evidence.marked_among_sent(ctx, intent, sent)
+    message = await in_doubt_search.marked_in_thread(ctx, intent) or await in_doubt_search.marked_among_sent(
+        ctx, intent, sent
+    )
     if message is None:
         raise errors.OutcomeUnknown(
             "The draft no longer exists, and the message sent from it cannot be found.", doubt="silent"

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.events.source_state import (
+from connector_gateway.connectors.notes.events.data_source_polls import SourcePoller
+from connector_gateway.connectors.notes.events.data_source_state import (
     OVERLAP_SECONDS,
     SOURCES,
     NotesWatch,
@@ -14,7 +15,6 @@ from connector_gateway.connectors.notes.events.source_state import (
     initial_state,
     minute_of,
 )
-from connector_gateway.connectors.notes.events.sources import SourcePoller
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 
@@ -59,11 +59,11 @@ async def poll(watch: NotesWatch) -> None:
 
 async def _begin(watch: NotesWatch) -> None:
     """Identify the account, and continue with the former state if the account is the same."""
-    me, ahead = await watch.upstream.introduce(watch.clock.now())
+    me, skew = await watch.upstream.introduce(watch.clock.now())
     state = watch.state.get(FORMER, {})
     if state.get("user_id") != me.id:
         state = {"user_id": me.id, "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
-    await watch.commit(state={**state, "ahead": ahead}, account=me.id)
+    await watch.commit(state={**state, "ahead": skew}, account=me.id)
 
 
 async def _find_edited_sources(watch: NotesWatch, since: float) -> Sequence[str]:

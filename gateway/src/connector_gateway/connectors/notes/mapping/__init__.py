@@ -4,12 +4,22 @@ from connector_gateway.connectors.notes.mapping import (
     blocks,
     changes,
     databases,
-    deliveries,
-    evidence,
+    in_doubt_matching,
+    inbound_hooks,
     pages,
     people,
     properties,
     searches,
 )
 
-__all__ = ["blocks", "changes", "databases", "deliveries", "evidence", "pages", "people", "properties", "searches"]
+__all__ = [
+    "blocks",
+    "changes",
+    "databases",
+    "in_doubt_matching",
+    "inbound_hooks",
+    "pages",
+    "people",
+    "properties",
+    "searches",
+]

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes.casts.to_vendor import rich_text
-from connector_gateway.connectors.notes.mapping.evidence import is_run, signatures
+from connector_gateway.connectors.notes.mapping.in_doubt_matching import is_run, signatures
 from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
+from connector_gateway.connectors.notes.value_casts.to_vendor import rich_text
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
 from connector_gateway.kit.errors.aggregation import combine_errors
 

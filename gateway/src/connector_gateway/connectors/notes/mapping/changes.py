@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes import value_casts, wire
 from connector_gateway.connectors.notes.mapping.properties import Schema
 
 MAX_EVENT_TEXT = 10_000
@@ -40,13 +40,13 @@ def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
     return (
         (unquote(value.id), value)
         for value in page.properties.values()
-        if value.type in casts.event_text.TEXT_CONVERTERS
+        if value.type in value_casts.event_text.TEXT_CONVERTERS
     )
 
 
 def entry(value: wire.Value) -> Entry:
     """Return the snapshot of a property value."""
-    text, mark = casts.event_text.text(value), casts.event_text.identity_text(value)
+    text, mark = value_casts.event_text.text(value), value_casts.event_text.identity_text(value)
     short_text = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
     identity = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
     return [value.type, short_text] if identity == short_text else [value.type, short_text, identity]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.properties import no_property
 from connector_gateway.connectors.notes.models import NotesDatabase
+from connector_gateway.connectors.notes.value_casts.from_vendor import plain_text
 from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
 from connector_gateway.kit.errors.aggregation import combine_errors
 

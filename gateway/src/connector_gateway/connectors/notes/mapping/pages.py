@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, wire
-from connector_gateway.connectors.notes.casts.from_vendor import plain_text
+from connector_gateway.connectors.notes import value_casts, wire
 from connector_gateway.connectors.notes.mapping.people import Users
 from connector_gateway.connectors.notes.mapping.properties import (
     names,
@@ -14,7 +13,8 @@ from connector_gateway.connectors.notes.mapping.properties import (
     to_vendor_properties,
 )
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
-from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.connectors.notes.value_casts.from_vendor import plain_text
+from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.write_steps import StepInput
 
 StoredData = dict[str, Any]
@@ -31,7 +31,9 @@ def new_page(
     sent, skipped = to_vendor_properties(source.properties, properties, users)
     # An unwritten status gets its default too, which the evidence expects.
     written = {uid: payload for uid, payload in sent.items() if payload != {"status": None}}
-    statuses = {item.id: casts.to_vendor.options(item) for item in source.properties.values() if item.type == "status"}
+    statuses = {
+        item.id: value_casts.to_vendor.options(item) for item in source.properties.values() if item.type == "status"
+    }
     page = {
         "source_id": source.id,
         "properties": written,

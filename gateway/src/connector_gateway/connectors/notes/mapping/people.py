@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes import value_casts, wire
 from connector_gateway.kit.errors import AmbiguousPerson, Detail, GatewayError, PersonNotFound
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
@@ -54,8 +54,8 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
 
 def _split(value: Any, users: Users) -> list[str]:
     """Return the texts of a value. Several people in one text, as in events, are separated."""
-    parts = value.split(casts.to_vendor.LIST_SEPARATOR) if isinstance(value, str) else []
-    all_people = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
+    parts = value.split(value_casts.to_vendor.LIST_SEPARATOR) if isinstance(value, str) else []
+    all_people = all(value_casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
     return parts if len(parts) > 1 and all_people else _texts(value)
 
 
@@ -66,7 +66,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _is_address_or_name(text: str) -> bool:
-    return bool(text.strip()) and not casts.to_vendor.is_identifier(text)
+    return bool(text.strip()) and not value_casts.to_vendor.is_identifier(text)
 
 
 def _matches(users: Users, text: str) -> Users:

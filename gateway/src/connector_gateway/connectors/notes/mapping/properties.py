@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes import value_casts, wire
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.aggregation import combine_errors
@@ -42,12 +42,12 @@ def to_vendor_properties(
         described = schema.get(name)
         if described is None:
             violations.append(no_property(name, schema))
-        elif described.type not in casts.to_vendor.CASTS:
+        elif described.type not in value_casts.to_vendor.CASTS:
             skipped.append(name)
         else:
             try:
                 resolved = with_ids(name, value, users) if described.type == "people" else value
-                written[described.id] = {described.type: casts.to_vendor.cast(name, described, resolved)}
+                written[described.id] = {described.type: value_casts.to_vendor.cast(name, described, resolved)}
             except CASTING as error:
                 violations.append(error)
     if violations:

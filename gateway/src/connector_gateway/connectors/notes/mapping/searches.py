@@ -3,20 +3,20 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.connectors.notes import value_casts, wire
 from connector_gateway.kit.casts import to_json_number
 from connector_gateway.kit.errors.suggestions import closest_match
 
 
 def matches(value: wire.Value, query: str, match: str) -> bool:
     """Return True if a property value equals (``exact``) or contains (``contains``) the trimmed text *query*."""
-    candidates = [text.strip() for text in casts.from_vendor.texts(value)]
+    candidates = [text.strip() for text in value_casts.from_vendor.texts(value)]
     if not query:
         return match == "contains" or not any(candidates)
     if match == "contains":
         return any(query in text for text in candidates)
     return any(texts_match(value.type, text, query) for text in candidates) or any(
-        _same_period(text, query) for text in casts.from_vendor.dates(value)
+        _same_period(text, query) for text in value_casts.from_vendor.dates(value)
     )
 
 
@@ -38,7 +38,7 @@ def _same_period(text: str, query: str) -> bool:
 
 def _same_moment(text: str, query: str) -> bool:
     """Return True if a vendor's date or time equals the time *query*, or lies on the day *query*."""
-    vendor_time, query_time = casts.from_vendor.parse_date(text), casts.from_vendor.parse_date(query)
+    vendor_time, query_time = value_casts.from_vendor.parse_date(text), value_casts.from_vendor.parse_date(query)
     if vendor_time is None or query_time is None:
         return False
     if not isinstance(query_time, datetime):
@@ -65,7 +65,7 @@ def search_filter(described: wire.Property, query: str, match: str) -> dict[str,
     if query and kind in {"title", "rich_text", "url", "email", "phone_number"}:
         condition = {"contains": query}
     elif match == "exact" and kind in {"select", "status", "multi_select"}:
-        is_option = query in {option.name for option in casts.to_vendor.options(described)}
+        is_option = query in {option.name for option in value_casts.to_vendor.options(described)}
         condition = {"contains" if kind == "multi_select" else "equals": query} if is_option else None
     elif match == "exact" and kind == "checkbox" and query in {"true", "false"}:
         condition = {"equals": query == "true"}
@@ -87,7 +87,7 @@ def cannot_match(described: wire.Property, query: str, match: str) -> bool:
     if match == "contains" or not query:
         return False
     if kind in {"select", "status", "multi_select"}:
-        return all(option.name.strip() != query for option in casts.to_vendor.options(described))
+        return all(option.name.strip() != query for option in value_casts.to_vendor.options(described))
     return (kind == "checkbox" and query not in {"true", "false"}) or (
         kind == "number" and _equal_number(query) is None
     )
@@ -97,7 +97,7 @@ def no_such_option(described: wire.Property, query: str, match: str) -> str | No
     """Return the warning that no row can match because *query* is not an option, or None if it may be one."""
     if match != "exact" or not query or described.type not in {"select", "status", "multi_select"}:
         return None
-    names = [option.name.strip() for option in casts.to_vendor.options(described)]
+    names = [option.name.strip() for option in value_casts.to_vendor.options(described)]
     if query in names:
         return None
     suggestion = closest_match(query, names)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes import mapping, value_casts, wire
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
 from connector_gateway.connectors.notes.operations.lookups import NotesCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page
 
 Sources = wire.Listing[wire.DataSource]
 LISTING_SECONDS = 120.0
@@ -138,7 +138,7 @@ async def _look_up_titles(ctx: NotesCall, first: Sources, database_ids: Sequence
             single = list({**(ctx.cache.get(SINGLE) or {}), database_id: now}.items())
             ctx.cache.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
-            titles[database_id] = casts.from_vendor.plain_text(database.title)
+            titles[database_id] = value_casts.from_vendor.plain_text(database.title)
     return titles
 
 
@@ -213,7 +213,7 @@ async def _with_titles(ctx: NotesCall, listing: _Listing, items: Sequence[NotesD
 
 async def _title(ctx: NotesCall, listing: _Listing, database_id: str) -> str:
     async def find() -> str:
-        return casts.from_vendor.plain_text((await ctx.upstream.retrieve_database(database_id)).title)
+        return value_casts.from_vendor.plain_text((await ctx.upstream.retrieve_database(database_id)).title)
 
     return await ctx.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
 

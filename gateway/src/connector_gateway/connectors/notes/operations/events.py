@@ -2,8 +2,8 @@
 
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
 from connector_gateway.connectors.notes.operations.lookups import NotesCall
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Page
 
 
 @reads("GET /events")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes import mapping, value_casts, wire
 from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import ConnectionScopeMissing, UpstreamForbidden
@@ -40,11 +40,11 @@ async def current_user(ctx: NotesCall) -> str:
 
 async def complete_value(ctx: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
     """Return a page's value of a property, completed if the vendor truncates it within a page."""
-    value = mapping.evidence.by_id(page).get(property_id)
-    if value is None or not casts.from_vendor.is_truncated(value):
+    value = mapping.in_doubt_matching.by_id(page).get(property_id)
+    if value is None or not value_casts.from_vendor.is_truncated(value):
         return value
     items = [item async for item in ctx.upstream.retrieve_page_property(page.id, value.id)]
-    return casts.from_vendor.complete_value(value, items)
+    return value_casts.from_vendor.complete_value(value, items)
 
 
 async def referenced_users(

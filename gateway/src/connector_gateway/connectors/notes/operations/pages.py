@@ -13,7 +13,7 @@ from connector_gateway.connectors.notes.client import MINUTE
 from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
-from connector_gateway.connectors.notes.operations.evidence import has_all_values, is_page, require_complete
+from connector_gateway.connectors.notes.operations.in_doubt_search import has_all_values, is_page, require_complete
 from connector_gateway.connectors.notes.operations.lookups import (
     NotesCall,
     current_user,
@@ -63,8 +63,8 @@ async def _find_blocks(ctx: NotesCall, intent: StepInput, _: SentStep) -> Sequen
     """Return the blocks if the page has more of this integration's blocks than before. People's blocks are ignored."""
     me = await current_user(ctx)
     blocks = ctx.upstream.retrieve_block_children(intent["page_id"])
-    ours = [mapping.evidence.signature(block) async for block in blocks if block.created_by.id == me]
-    done = mapping.evidence.is_appended(ours, intent)
+    ours = [mapping.in_doubt_matching.signature(block) async for block in blocks if block.created_by.id == me]
+    done = mapping.in_doubt_matching.is_appended(ours, intent)
     return [Match({"blocks": intent["start"] + len(intent["children"])})] if done else []
 
 

@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 
-from connector_gateway.connectors.tables import casts, wire
+from connector_gateway.connectors.tables import value_casts, wire
 from connector_gateway.connectors.tables.mapping.records import StoredData, Values, read_cell
 from connector_gateway.connectors.tables.models import AttachedFile
 from connector_gateway.kit import errors
@@ -21,7 +21,7 @@ def attachment_cell(table: wire.Table, name: str) -> StoredData:
         allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
-    if field.type not in casts.to_vendor.CASTS:
+    if field.type not in value_casts.to_vendor.CASTS:
         raise combine_errors([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
         raise combine_errors(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from connector_gateway.connectors.tables import casts, wire
+from connector_gateway.connectors.tables import value_casts, wire
 from connector_gateway.connectors.tables.mapping.records import (
     CASTING,
     REJECTIONS,
@@ -102,7 +102,9 @@ def drafts(
         values, violations = convert_fields(table, fields, new_options=new_options, creates=True)
         failed += [failed_record(index, violation) for violation in violations]
         if not violations:
-            brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
+            brings_options = any(
+                value_casts.options.missing_options(field, values.get(field.id)) for field in table.fields
+            )
             fit.append(Draft(index, values, brings_options))
     return fit, failed
 
@@ -158,9 +160,9 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _vendor_detail(error: errors.GatewayError, what: str) -> str | None:
+def _vendor_detail(error: errors.GatewayError, key: str) -> str | None:
     """Return the reason that the vendor gave, if any."""
-    return next((detail[what] for detail in error.details if what in detail), None)
+    return next((detail[key] for detail in error.details if key in detail), None)
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
@@ -198,7 +200,7 @@ def batch(
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
     # Computed values differ between records, so they are no evidence.
-    writable = {field.id for field in table.fields if field.type in casts.to_vendor.CASTS}
+    writable = {field.id for field in table.fields if field.type in value_casts.to_vendor.CASTS}
     return {
         "table_id": table.id,
         "names": {field.id: field.name for field in table.fields if field.id in written},

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from connector_gateway.connectors.tables import casts, wire
+from connector_gateway.connectors.tables import value_casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match, nearest_first
-from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.wire import UnexpectedShape, convert
+from connector_gateway.kit.models import Page
+from connector_gateway.kit.wire_model import UnexpectedShape, convert
 from connector_gateway.kit.write_steps import Cast
 
 W = TypeVar("W")
@@ -57,11 +57,11 @@ def convert_fields(
     for name, value in fields.items():
         try:
             field = _writable_field(table, fields_by_name, name, value)
-            values[field.id] = casts.to_vendor.cast(field, value, creates=creates)
+            values[field.id] = value_casts.to_vendor.cast(field, value, creates=creates)
         except CASTING as violation:
             violations.append(violation)
         else:
-            violations += casts.options.option_errors(field, values[field.id], new_options=new_options)
+            violations += value_casts.options.option_errors(field, values[field.id], new_options=new_options)
     return values, violations
 
 
@@ -86,7 +86,7 @@ def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field],
             SUGGESTION_KEY: closest_match(name, fields_by_name),
         }
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
-    if field.type not in casts.to_vendor.CASTS:
+    if field.type not in value_casts.to_vendor.CASTS:
         raise errors.ReadOnlyField(
             f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": display}
         )
@@ -114,7 +114,7 @@ def find_rejected_field(
 
 
 def _mentions(text: str, word: str) -> bool:
-    return f'"{word}"' in text or (casts.to_vendor.RECORD_ID.fullmatch(word) is not None and word in text)
+    return f'"{word}"' in text or (value_casts.to_vendor.RECORD_ID.fullmatch(word) is not None and word in text)
 
 
 def _words(value: Any) -> list[str]:

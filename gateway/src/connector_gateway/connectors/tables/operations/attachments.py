@@ -46,15 +46,15 @@ class LoadedFile:
     """The existing attachments."""
 
 
-async def _send_file(at_hand: LoadedFile, ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
+async def _send_file(loaded: LoadedFile, ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Upload a small file, or add the URL of a large one to the existing attachments."""
     base_id, record_id = intent["base_id"], intent["record_id"]
-    present = await _present(ctx, intent) if at_hand.present is None else at_hand.present
+    present = await _present(ctx, intent) if loaded.present is None else loaded.present
     if intent["digest"] is None:
         values = mapping.attachments.with_link(intent, present)
         row = await ctx.upstream.update_record(base_id, intent["table_id"], record_id, values)
     else:
-        upload = mapping.attachments.upload(intent, await _content(ctx, intent, at_hand))
+        upload = mapping.attachments.upload(intent, await _content(ctx, intent, loaded))
         row = await ctx.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
     return mapping.attachments.stored_attachment(mapping.attachments.created_attachment(row, intent, present), intent)
 
@@ -76,11 +76,11 @@ async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequ
     return []
 
 
-def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
+def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
     """Return the step that attaches a file."""
     return WriteStep(
         "attach the file",
-        partial(_send_file, at_hand),
+        partial(_send_file, loaded),
         _find_file,
         object_kind="attachment",
         changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
@@ -111,25 +111,25 @@ async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
 
     The gateway fetches the file, from public addresses only. The vendor fetches a file of more than 5 MB itself.
     """
-    at_hand = LoadedFile()
-    file = await ctx.plan(partial(_plan_file, ctx, params, at_hand))
+    loaded = LoadedFile()
+    file = await ctx.plan(partial(_plan_file, ctx, params, loaded))
     async with ctx.exclusive(f"record {params.record_id}"):
-        before = await ctx.plan(partial(_plan_cell, ctx, file, at_hand))
-        learned = await ctx.step(attach_step(at_hand), {**file, "before": before})
+        before = await ctx.plan(partial(_plan_cell, ctx, file, loaded))
+        learned = await ctx.step(attach_step(loaded), {**file, "before": before})
     return mapping.attachments.attached_file(learned, params.record_id, params.field)
 
 
 # Planning
 
 
-async def _plan_file(ctx: TablesCall, params: AttachFile, at_hand: LoadedFile) -> StoredData:
+async def _plan_file(ctx: TablesCall, params: AttachFile, loaded: LoadedFile) -> StoredData:
     location = await _locate_cell(ctx, params)
-    file = at_hand.file = await ctx.fetch(params.url, UPLOAD_BYTES)
+    file = loaded.file = await ctx.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(ctx: TablesCall, location: StoredData, at_hand: LoadedFile) -> Sequence[str]:
-    present = at_hand.present = await _present(ctx, location)
+async def _plan_cell(ctx: TablesCall, location: StoredData, loaded: LoadedFile) -> Sequence[str]:
+    present = loaded.present = await _present(ctx, location)
     return present
 
 
@@ -138,9 +138,9 @@ async def _present(ctx: TablesCall, location: StoredData) -> Sequence[str]:
     return [item.id for item in mapping.attachments.attachments(row, location["field"])]
 
 
-async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
+async def _content(ctx: TablesCall, intent: StepInput, loaded: LoadedFile) -> bytes:
     """Return the bytes of a file, fetched again if this attempt lacks them. They must equal the planned ones."""
-    file = at_hand.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
+    file = loaded.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.compute_digest(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
             "The file at the URL has changed since the first attempt of this call. Nothing was attached.",

@@ -12,8 +12,8 @@ from connector_gateway.connectors.tables.mapping.records import REJECTIONS
 from connector_gateway.connectors.tables.models import ListTables, Table
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
+from connector_gateway.kit.models import Listing
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.shapes import Listing
 from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")

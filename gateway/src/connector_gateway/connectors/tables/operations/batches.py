@@ -49,12 +49,12 @@ async def _find_records(ctx: TablesCall, intent: StepInput, sent: SentStep) -> S
     table = await known_table(ctx, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
     later = [item async for item in ctx.upstream.list_records_created_since(intent["base_id"], table.id, since)]
-    if later and mapping.evidence.has_author_field(table):
+    if later and mapping.in_doubt_matching.has_author_field(table):
         user = await ctx.cached(CachedLookup("user", REMEMBER_SECONDS, ctx.upstream.get_user))
-        later = [item for item in later if mapping.evidence.may_be_by(table, item, user.id)]
+        later = [item for item in later if mapping.in_doubt_matching.may_be_by(table, item, user.id)]
     return [
         Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.evidence.matching_records(table, intent, later)
+        for slot, item in mapping.in_doubt_matching.matching_records(table, intent, later)
     ]
 
 
@@ -63,7 +63,7 @@ CREATE_RECORDS = WriteStep(
     _send_records,
     _find_records,
     object_kind="record",
-    content_keys=mapping.evidence.comparison_keys,
+    content_keys=mapping.in_doubt_matching.comparison_keys,
     object_ids=lambda learned: list(learned["created"]),
     merge_matches=lambda matches: {"created": [item.object_id for item in matches]},
     public_result=lambda learned: {"created": learned["created"]},

@@ -20,8 +20,8 @@ from connector_gateway.connectors.tables.operations.bases import (
 )
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
+from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads, writes
-from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 
@@ -34,7 +34,7 @@ async def _find_change(ctx: TablesCall, intent: StepInput, _: SentStep) -> Seque
     table = await known_table(ctx, intent)
     with suppress(RecordNotFound):
         row = await ctx.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
-        if mapping.evidence.has_values(table, row.fields, intent["values"]):
+        if mapping.in_doubt_matching.has_values(table, row.fields, intent["values"]):
             return [Match({"id": row.id, "updated_at": ctx.clock.now()})]
     return []
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from connector_gateway.core.pacing.scheduler import without_slack
-from connector_gateway.core.pacing.usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
+from connector_gateway.core.pacing.budget_usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
+from connector_gateway.core.pacing.request_pacer import without_slack
 from connector_gateway.http.console.console_request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0

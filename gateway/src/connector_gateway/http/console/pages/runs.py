@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from connector_gateway.core.calls.outcome_text import explain_run
-from connector_gateway.core.writes.key_outcomes import describe_outcome
+from connector_gateway.core.run_explanations import explain_run
+from connector_gateway.core.writes.idempotency_texts import describe_outcome
 from connector_gateway.http.console.console_request import ConsoleRequest
 from connector_gateway.http.console.pages.timeline import timeline
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
-from connector_gateway.kit.fields import Field, describe_fields
+from connector_gateway.kit.field_descriptions import Field, describe_fields
+from connector_gateway.kit.models import DryRunResult, Listing, Page
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import DryRunResult, Listing, Page
 from connector_gateway.management.runs import RunRecord, show_run
 
 

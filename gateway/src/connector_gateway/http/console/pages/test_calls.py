@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
-from connector_gateway.core.access.audited_actions import Actor
 from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.history.runs import Run
@@ -15,7 +15,7 @@ from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
 from connector_gateway.http.console.form_builder import build_form
 from connector_gateway.http.console.forms import parse_form
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.fields import Field, describe_fields
+from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.identifiers import KeyId
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.management.connections import ConnectionRecord, list_connections, show_connection
@@ -85,7 +85,7 @@ async def carry_out(request: ConsoleRequest) -> Response:
     arguments = Arguments(path={}, body=Body(to_json({**values, "connection_id": connection.connection_id})))
     caller = Caller(KeyId(""), connection.workspace_id, "read", CALLS_PER_MINUTE, None, None)
     try:
-        envelope = await request.console.edge.gateway.call(run, caller, connection.connector, operation, arguments)
+        envelope = await request.console.edge.executor.call(run, caller, connection.connector, operation, arguments)
     except GatewayError as error:
         return await ask(request, error, Trial(run, "", is_cut=False))
     return await ask(request, trial=_trial(run, envelope))

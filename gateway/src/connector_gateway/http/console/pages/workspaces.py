@@ -5,8 +5,8 @@ from typing import Any
 
 from connector_gateway.http.console.console_request import ConsoleRequest
 from connector_gateway.http.console.tables import LISTS, build_table
-from connector_gateway.kit.fields import Field
-from connector_gateway.kit.shapes import Page, Position
+from connector_gateway.kit.field_descriptions import Field
+from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.request import position_before
 from connector_gateway.management.workspaces import WorkspaceRecord
 

@@ -1,5 +1,0 @@
-"""Conversions of property values, one small function per type."""
-
-from connector_gateway.connectors.notes.casts import comparison, event_text, from_vendor, to_vendor
-
-__all__ = ["comparison", "event_text", "from_vendor", "to_vendor"]

@@ -1,5 +1,0 @@
-"""Conversions of cell values, one small function per type."""
-
-from connector_gateway.connectors.tables.casts import comparison, options, to_vendor
-
-__all__ = ["comparison", "options", "to_vendor"]

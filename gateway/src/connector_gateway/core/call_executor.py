@@ -1,0 +1,277 @@
+"""The path of a call: all surfaces, such as HTTP, MCP and the command line, use ``CallExecutor.call``."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from connector_gateway.core.access.keys import NEUTRALISE, Caller
+from connector_gateway.core.access.rate_limit import KeyRateLimiter, raise_if_exceeded
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
+from connector_gateway.core.calls.cursors import CursorSigner
+from connector_gateway.core.calls.download_links import DownloadLinkSigner
+from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
+from connector_gateway.core.connections.connection_cache import ConnectionCaches
+from connector_gateway.core.error_details import truncate
+from connector_gateway.core.history.run_filters import DOWNLOAD
+from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
+from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.pacing.request_pacer import BackgroundPacer, ConnectionPacer, with_slack
+from connector_gateway.core.pacing.upstream_config import UpstreamConfig
+from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.shutdown import Shutdown
+from connector_gateway.core.writes.write_protocol import WriteProtocol
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.context import Download, OperationContext
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
+from connector_gateway.kit.events import Events
+from connector_gateway.kit.models import Params, Position
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
+from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.kit.upstream.redaction import activate_redaction
+from connector_gateway.storage.shared.interface import SharedState
+
+RECONNECT_REMEDY = "Ask the account's user to open reconnect_url in details and allow the access, then call again."
+"""The remedy for a revoked connection if the caller receives a link."""
+
+POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
+"""Time-outs for polls, longer than those of calls, since no caller waits."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CallExecutor:
+    """Performs operations and downloads for callers."""
+
+    sites: Mapping[str, UpstreamConfig]
+    runs: RunStore
+    limits: KeyRateLimiter
+    connections: ConnectionStore
+    connection_setup: ConnectionSetup
+    write_protocol: WriteProtocol
+    cursors: CursorSigner
+    links: DownloadLinkSigner
+    files: PublicFileFetcher
+    shared: SharedState
+    transport: Transport
+    clock: Clock
+    timeouts: Timeouts
+    max_calls: int
+    max_buffered_bytes: int
+    events: Events
+    time: Callable[[], float]
+    fence: Callable[[], Callable[[], None]]
+    processes: Callable[[], int]
+    shutdown: Shutdown
+    usage: UsageTracker
+
+    def __post_init__(self) -> None:
+        self._active_calls = ConcurrencyLimit(self.max_calls)
+        self._memory_budget = MemoryBudget(self.max_buffered_bytes)
+        self._downloads = Downloads()
+        self._caches = ConnectionCaches(self.clock)
+        self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
+        self._account_slots = {
+            name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
+            for name, site in self.sites.items()
+            if site.connector.max_concurrent_requests
+        }
+        self._vendors = {
+            name: site.create_service(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
+            for name, site in self.sites.items()
+        }
+
+    async def call(
+        self,
+        run: Run,
+        caller: Caller,
+        connector: str,
+        operation: AnyOperation,
+        arguments: Arguments,
+        *,
+        read_body: Callable[[], Awaitable[Body]] | None = None,
+    ) -> Envelope:
+        """Perform *operation* for *caller* and return its envelope. The body is read after authorisation."""
+        connection_id = arguments.connection_id
+        recording = self.runs.record(
+            run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
+        )
+        async with recording:
+            if run.allowance is None:
+                run.allowance = await self.limits.consume(caller)
+            # The allowance is stored before the check, so that the error response can report it.
+            raise_if_exceeded(run.allowance)
+            caller.check_allowed(connector, operation)
+            if read_body is not None:
+                arguments.body = await read_body()
+                connection_id = arguments.connection_id
+                recording.set_connection(connection_id)
+            writes = operation.scope == "write"
+            arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
+            params = arguments.read(operation.params, keyed=writes)
+            run.parameters = operation.sent_names(params)
+            connection = await self.connections.open(caller, connector, connection_id or "")
+            try:
+                with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
+                    prepared = self._prepare(run, connection, operation, params, reservation)
+                    prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
+                    envelope = await self._perform(prepared, arguments, recording)
+            except ConnectionRevoked as error:
+                await self._note_revoked(connection)
+                if caller.manages_connections:
+                    await self._offer_link(connection, error)
+                raise
+            except GatewayError as error:
+                error.attach_subject(vars(params))
+                raise
+            # The vendor accepted the credentials, so the connection is active, whatever its recorded status.
+            if connection.status != "active" and run.log.requests:
+                await self.connections.record_status(connection, "active")
+            run.succeed(envelope.status)
+            return envelope
+
+    @asynccontextmanager
+    async def download(self, run: Run, token: str) -> AsyncIterator[Download]:
+        """Open the file of a download URL. Its token is the only credential required."""
+        target = self.links.read(token)
+        connection = await self.connections.find(target.connection_id)
+        site = None if connection is None else self.sites.get(connection.connector)
+        if connection is None or site is None or site.connector.download is None:
+            raise LinkNotFound("The connection behind the download link was removed.")
+        recording = self.runs.record(
+            run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
+        )
+        with self._downloads.slot(token, connection.connection_id):
+            async with recording:
+                await recording.open()
+                try:
+                    async with site.connector.download(
+                        site.connector.client(self._upstream(run, connection)), target.content
+                    ) as download:
+                        run.succeed("ok")
+                        yield replace(download, pieces=_track_download(download.pieces, run))
+                except ConnectionRevoked:
+                    await self._note_revoked(connection)
+                    raise
+
+    async def _note_revoked(self, connection: Connection) -> None:
+        await self.connections.record_status(connection, "revoked")
+
+    async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
+        """Add a reconnect link to *error*, for callers that are allowed to manage connections."""
+        url = await self.connection_setup.reconnect_url(connection)
+        if url is not None:
+            error.details.append({"reconnect_url": url})
+            error.remedy = RECONNECT_REMEDY
+
+    def _perform(
+        self, prepared: PreparedOperation, arguments: Arguments, recording: RunRecorder
+    ) -> Awaitable[Envelope]:
+        """Perform a read directly, and a write by the write protocol."""
+        if prepared.operation.scope == "read":
+            return prepared.read()
+        return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
+
+    def _prepare(
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
+    ) -> PreparedOperation:
+        site = self.sites[connection.connector]
+        upstream = self._upstream(run, connection, reservation=reservation)
+        call = OperationContext(
+            upstream=site.connector.client(upstream),
+            connection_id=connection.connection_id,
+            account_id=connection.identity.account_id,
+            settings=connection.settings,
+            position=self._position(connection, operation, params),
+            cache=self._caches.for_connection(connection.connection_id, connection.identity.era),
+            steps=ReadOnlySteps(),
+            clock=self.clock,
+            exclusive=object_lock(connection, self.shared, upstream),
+            files=self.files,
+            links=self.links.for_connection(connection),
+            events=self.events,
+            settle_seconds=site.settle_seconds,
+            grace_seconds=self.timeouts.grace_seconds,
+            memory_reservation=reservation,
+        )
+        return PreparedOperation(
+            operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings
+        )
+
+    def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
+        cursor = vars(params).get("cursor")
+        return None if cursor is None else self.cursors.read(cursor, *cursor_scope(connection, operation, params))
+
+    @contextmanager
+    def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
+        """Yield the connector's client for one poll of a connection. It yields to calls and has longer time-outs."""
+        with MemoryReservation(self._memory_budget) as reservation:
+            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
+            yield self.sites[connection.connector].connector.client(upstream)
+
+    def _upstream(
+        self,
+        run: Run,
+        connection: Connection,
+        pacer: type[ConnectionPacer] = ConnectionPacer,
+        timeouts: Timeouts | None = None,
+        reservation: MemoryReservation | None = None,
+    ) -> UpstreamClient:
+        """Return the authorised client for one run through one connection."""
+        connector = connection.connector
+        run.redaction = connection.redaction
+        activate_redaction(connection.redaction)
+        return UpstreamClient(
+            self._vendors[connector],
+            connection,
+            pacer(
+                connector,
+                self._budgets[connector],
+                connection.account,
+                self.shared,
+                self.clock,
+                shutdown=self.shutdown,
+                usage=self.usage,
+                connection_id=connection.connection_id,
+            ),
+            timeouts or self.timeouts,
+            run.log,
+            self.fence(),
+            reservation or unmetered(),
+            dry_run=run.dry_run,
+            slots=self._account_slots[connector].for_account(connection.account)
+            if connector in self._account_slots
+            else None,
+        )
+
+    @property
+    def active_calls(self) -> int:
+        """The number of running calls."""
+        return self._active_calls.in_use
+
+
+def _neutralises_mentions(run: Run, caller: Caller) -> bool:
+    """Return True if mentions in the texts of a write are neutralised, so that they send no notifications."""
+    if run.mentions not in {None, NEUTRALISE}:
+        raise InvalidParameters(
+            "The preference mentions has only one allowed value.",
+            {
+                "parameter": "Prefer",
+                "value": f"mentions={truncate(run.mentions)}",
+                "allowed": [f"mentions={NEUTRALISE}"],
+            },
+        )
+    return NEUTRALISE in {run.mentions, caller.mentions}
+
+
+async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
+    """Yield *pieces*. *run* is interrupted until the last one was consumed."""
+    run.status = "interrupted"
+    async for piece in pieces:
+        yield piece
+    run.succeed("ok")

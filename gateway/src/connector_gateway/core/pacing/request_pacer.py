@@ -1,0 +1,180 @@
+"""Pacing of upstream requests, in order and at the rate that the vendor allows.
+
+A request waits for its rate-limit reservation if its deadline permits, and is rejected otherwise.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from math import inf
+
+from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.shutdown import Shutdown
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.kit.upstream.budget import Reservation as GrantedReservation
+from connector_gateway.storage.shared.interface import UPSTREAM, Reservation, ResolvedCharge, SharedState
+
+YIELD_SECONDS = 20.0
+"""Seconds for which a poll's request yields to other requests."""
+
+SLACK = 1.003
+"""Factor by which local windows are longer than the vendor's, since clocks differ slightly."""
+
+SLACK_SECONDS = 0.006
+"""Minimum seconds by which local windows are longer. The delay of a request is known only after its response, which
+can arrive after a short window.
+"""
+
+
+def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
+    """Return *budgets* with windows that are longer by the factor ``SLACK``, and by at least ``SLACK_SECONDS``."""
+    return {
+        name: Budget(budget.limit, max(budget.per_seconds * SLACK, budget.per_seconds + SLACK_SECONDS))
+        for name, budget in budgets.items()
+    }
+
+
+def without_slack(per_seconds: float) -> float:
+    """Return the vendor's window for a window of ``with_slack``."""
+    return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
+
+
+class ConnectionPacer:
+    """Paces the requests of one connection by its connector's budgets."""
+
+    def __init__(
+        self,
+        connector: str,
+        budgets: Mapping[str, Budget],
+        account: str,
+        shared: SharedState,
+        clock: Clock,
+        *,
+        shutdown: Shutdown | None = None,
+        usage: UsageTracker | None = None,
+        connection_id: str = "",
+    ) -> None:
+        self._connector = connector
+        self._budgets = budgets
+        self._account = account
+        self._shared = shared
+        self._clock = clock
+        self._shutdown = shutdown or Shutdown()
+        self._usage = usage or UsageTracker(shared, clock)
+        self._connection_id = connection_id
+        self._has_sent = False
+        """Whether a request was sent. If so, the call continues during shutdown."""
+
+    def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Reservation]:
+        """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
+        if not self._has_sent:
+            self._shutdown.check()
+        return self._reserve(charges, deadline)
+
+    async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
+        resolved = self._resolve_charges(charges)
+        reservation = await self._shared.reserve(resolved, self._max_wait(resolved, deadline))
+        if reservation.wait > 0:
+            if not reservation.granted:
+                raise _too_long(reservation.wait)
+            with self._usage.track_waiting(resolved, self._connection_id):
+                await self._wait(reservation, reservation.wait, resolved, deadline)
+        self._usage.record_sent(resolved, self._connection_id)
+        self._has_sent = True
+        return reservation
+
+    async def reacquire(self, reservation: GrantedReservation, deadline: Deadline) -> None:
+        """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""
+        # Ensures that a process which is delayed each time does not repeat this forever.
+        if (delay := self._clock.now() - deadline.start_by) > 0:
+            reservation.release()
+            raise _too_long(delay)
+        await self._wait(reservation, await reservation.confirm(), (), deadline)
+
+    async def _wait(
+        self, reservation: GrantedReservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
+    ) -> None:
+        """Wait until *reservation* is confirmed. Delays of earlier requests can make it too late for *deadline*."""
+        try:
+            while wait > 0:
+                await self._sleep(wait)
+                wait = await reservation.confirm()
+                if wait > 0 and wait > self._max_wait(resolved, deadline):
+                    raise _too_long(wait)
+        # Release it even if the caller is cancelled: an unused reservation would delay the requests behind it.
+        except BaseException:
+            reservation.release()
+            raise
+
+    def _max_wait(self, resolved: Sequence[ResolvedCharge], deadline: Deadline) -> float:
+        """Return the maximum seconds to wait, which is 0 if the vendor blocks a budget for too long."""
+        remaining = deadline.start_by - self._clock.now()
+        if remaining <= deadline.max_blocked_seconds:
+            return remaining
+        blocked = max([self._shared.blocked_seconds(charge.name) for charge in resolved], default=0.0)
+        return 0.0 if blocked and blocked >= deadline.max_blocked_seconds else remaining
+
+    def _sleep(self, seconds: float) -> Awaitable[None]:
+        sleep = self._clock.sleep(seconds)
+        return sleep if self._has_sent else self._shutdown.wait(sleep)
+
+    async def block(self, charges: Sequence[Charge], seconds: float) -> None:
+        """Block these budgets for *seconds*, as the vendor's throttling response demands."""
+        resolved = self._resolve_charges(charges)
+        self._usage.record_throttled(resolved)
+        await self._shared.block(resolved, seconds)
+
+    def _resolve_charges(self, charges: Sequence[Charge]) -> list[ResolvedCharge]:
+        return [self._resolve_charge(charge) for charge in charges]
+
+    def _resolve_charge(self, charge: Charge) -> ResolvedCharge:
+        name = f"{UPSTREAM}:{self._connector}:{charge.budget}:{charge.scope_key or self._account}"
+        budget = self._budgets[charge.budget]
+        # Otherwise a budget with a limit below the cost of one request would block it forever.
+        return ResolvedCharge(name, budget, min(charge.units, budget.limit))
+
+
+class BackgroundPacer(ConnectionPacer):
+    """Paces the requests of polls. They yield to calls, and leave headroom for the next calls."""
+
+    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
+        """Wait until the budgets are idle. After ``YIELD_SECONDS``, wait in order like a call."""
+        resolved = self._resolve_charges(charges)
+        yields_until = min(self._clock.now() + YIELD_SECONDS, deadline.start_by)
+        while (remaining := yields_until - self._clock.now()) > 0:
+            reservation = await self._shared.try_reserve_idle(resolved)
+            if reservation.granted:
+                self._usage.record_sent(resolved, self._connection_id)
+                return reservation
+            await self._clock.sleep(min(reservation.wait, remaining))
+        self._has_sent = True
+        return await self._reserve(charges, deadline)
+
+
+class AnonymousPacer(ConnectionPacer):
+    """Paces requests whose account is not known yet, and charges them to that account once it is."""
+
+    def __init__(
+        self, connector: str, budgets: Mapping[str, Budget], secrets: str, shared: SharedState, clock: Clock
+    ) -> None:
+        super().__init__(connector, budgets, secrets, shared, clock)
+        self._sent_charges: list[Charge] = []
+
+    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
+        """Wait for a reservation. Only budgets that all accounts share are contended."""
+        reservation = await super().acquire(charges, deadline)
+        self._sent_charges += [charge for charge in charges if not charge.scope_key]
+        return reservation
+
+    async def attribute_to(self, account: str) -> None:
+        """Charge the sent requests to *account*, since its next call can fall into the same window."""
+        self._account = account
+        # One by one, since together they might exceed the limit of a budget.
+        for charge in self._sent_charges:
+            await self._shared.reserve(self._resolve_charges([charge]), inf)
+
+
+def _too_long(wait: float) -> UpstreamRateLimited:
+    return UpstreamRateLimited(
+        "The vendor's rate limit for this account is used up for longer than a call can wait.", retry_after=wait
+    )

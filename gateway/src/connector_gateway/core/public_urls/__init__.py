@@ -1,0 +1,1 @@
+"""Files from public URLs, and the IP addresses that count as public."""

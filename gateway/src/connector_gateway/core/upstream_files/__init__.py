@@ -1,1 +1,0 @@
-"""Files from public URLs, fetched within limits."""

@@ -1,1 +1,0 @@
-"""OAuth and the consent page, as vendors run them."""

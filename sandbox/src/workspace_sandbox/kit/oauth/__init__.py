@@ -1,0 +1,1 @@
+"""An OAuth server with a consent page."""

@@ -1,0 +1,88 @@
+"""The pages of the documentation are short, and written in standard English."""
+
+import re
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from examples.code_blocks import ROOT, WRITTEN, prose_of
+
+GENERATED = "docs/reference/"
+
+ROOT_BUDGETS: Mapping[str, int] = {
+    "README.md": 800,
+    "ARCHITECTURE.md": 1_200,
+    "CONTRIBUTING.md": 800,
+    "SECURITY.md": 1_000,
+    "CHANGELOG.md": 1_000,
+}
+"""Maximum words of the pages in the root of the repository."""
+
+PAGE_BUDGET = 1_500
+TOTAL_BUDGET = 50_000
+README_LINES, CHANGELOG_LINES = 90, 60
+
+REFERENCE = re.compile(r"docs/(reference|contract)/|docs/guide/settings\.md$|docs/guide/operate/metrics\.md$")
+"""Pages that are looked up in, and not read from top to bottom."""
+
+FIRST_CALL = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/guide/connect/README.md",
+    "docs/guide/connect/first-call.md",
+)
+"""The pages from the first look to the first call of a real account."""
+
+WORDS_PER_MINUTE = 200
+READING_MINUTES = 10
+
+WORD = re.compile(r"\w")
+BANNED = re.compile(r"\b(told|tells|whoever|nobody|somebody)\b", re.IGNORECASE)
+BANNED_PER_10_000 = 12
+"""Maximum frequency of the banned words. Each has a plain equivalent in docs/contributing/style.md."""
+
+DOCUMENTATION = [page for page in WRITTEN if page.startswith("docs/") and not page.startswith(GENERATED)]
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def count_words(pages: Collection[str]) -> int:
+    """Return the number of words of *pages*, including code. Marks of tables and lists are not words."""
+    return sum(1 for page in pages for token in text_of(page).split() if WORD.search(token))
+
+
+@pytest.mark.parametrize("page", ROOT_BUDGETS)
+def test_a_root_page_is_within_its_budget(page: str) -> None:
+    assert ROOT_BUDGETS[page] >= count_words([page])
+
+
+def test_the_readme_and_the_changelog_are_short_enough_to_scan() -> None:
+    lines = [len(text_of(page).splitlines()) for page in ("README.md", "CHANGELOG.md")]
+
+    assert [True, True] == [README_LINES >= lines[0], CHANGELOG_LINES >= lines[1]]
+
+
+def test_pages_are_within_their_budget() -> None:
+    pages = [page for page in DOCUMENTATION if not REFERENCE.match(page)]
+
+    assert {} == {page: words for page in pages if (words := count_words([page])) > PAGE_BUDGET}
+
+
+def test_the_documentation_is_within_its_budget() -> None:
+    assert TOTAL_BUDGET >= count_words(DOCUMENTATION)
+
+
+def test_the_way_to_the_first_real_call_is_read_in_ten_minutes() -> None:
+    words = sum(1 for page in FIRST_CALL for token in prose_of(page).split() if WORD.search(token))
+
+    assert READING_MINUTES * WORDS_PER_MINUTE >= words
+
+
+def test_banned_words_are_rare() -> None:
+    pages = [page for page in WRITTEN if not page.startswith(GENERATED)]
+    found = {page: words for page in pages if (words := BANNED.findall(prose_of(page)))}
+    allowed = BANNED_PER_10_000 * count_words(pages) / 10_000
+
+    assert allowed >= sum(map(len, found.values())), found
