@@ -28,7 +28,6 @@ OLD = frozenset(
     (
         "given",
         "refused",
-        "siblings",
     )
 )
 """Names that are not replaced yet. Shorten the list; never add to it."""
