@@ -78,7 +78,7 @@ class ConsoleEndpoint:
             request.operator.require_admin()
         except AdminRoleRequired as error:
             actor = Actor(request.operator.name, request.context.address, "console")
-            await request.management.audit.record_rejection(actor, self._route.audited_action, error.code)
+            await request.management.audit.record_rejection(actor, self._route.audit_name, error.code)
             raise
 
 

@@ -9,11 +9,11 @@ from connector_gateway.kit.errors.suggestions import closest_match
 
 async def show(request: ConsoleRequest) -> Response:
     """Show that the page does not exist. Operators see the closest page too, and visitors the public error page."""
-    message = f"There is no page {truncate(request.path)}."
+    message = f"The page {truncate(request.path)} does not exist."
     if not request.signed_in:
         return request.console.pages.show("missing.html", status=404, message=message, meant="")
     suggestion = closest_match(request.path, dict(NAVIGATION))
-    return request.show("not_found.html", status=404, message=message, suggestion=suggestion)
+    return request.show("not_found.html", status=404, heading="Page not found", message=message, suggestion=suggestion)
 
 
 NOT_FOUND = ConsoleRoute("GET", f"{ROOT}/{{path:path}}", show, for_visitors=True)

@@ -21,5 +21,5 @@ async def find(request: ConsoleRequest) -> Response:
     if kind in PAGES and rest.isalnum():
         return request.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
-        return request.show("not_found.html", status=404, message=UNKNOWN_KEY, suggestion=None)
+        return request.show("not_found.html", status=404, heading="Key not found", message=UNKNOWN_KEY, suggestion=None)
     return request.redirect(f"{ROOT}/workspaces", search=text)
