@@ -12,7 +12,7 @@ PROJECT = Path(__file__).parent.parent
 BANNED = frozenset(
     {
         *("told", "tell", "tells", "telling", "asked", "asking", "whoever", "nobody", "somebody", "anybody"),
-        *("kept", "keeping", "sought", "given", "wanted", "shown", "held", "beside", "beyond", "anew", "doubtful"),
+        *("kept", "keeping", "sought", "given", "wanted", "shown", "held", "beside", "anew", "doubtful"),
         *("refused", "refusal", "refusals", "room", "rooms", "sow", "sown", "sowing", "guesses", "lateness"),
         *("fitting", "siblings", "walking", "stand_in", "rouse", "seldom", "unheard"),
     }
@@ -20,7 +20,16 @@ BANNED = frozenset(
 """Words with a plain equivalent: report, request, reject, store, expect, hold, connector, seed."""
 
 STORED = frozenset(
-    {"UpstreamRefused", "CredentialsRefused", "held_bytes", "held_bytes_per_address", "asked_at", "refusal", "given"}
+    {
+        "UpstreamRefused",
+        "CredentialsRefused",
+        "held_bytes",
+        "held_bytes_per_address",
+        "asked_at",
+        "refusal",
+        "refused",
+        "given",
+    }
 )
 """Names behind public codes, settings and stored fields, or a vendor's."""
 
