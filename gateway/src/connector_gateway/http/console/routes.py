@@ -1,7 +1,7 @@
 """The routes of all pages and forms of the console."""
 
-from connector_gateway.http.console.console_request import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.pages import budgets, connections, overview, runs, search, sign_in, test_calls
+from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.resource_pages import resource_routes
 
 CONNECTION = f"{ROOT}/connections/{{identifier}}"

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.http.pages.text import PAGES
 
 UNKNOWN_KEY = (
