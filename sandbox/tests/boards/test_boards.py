@@ -35,16 +35,6 @@ def test_open_cards_are_also_in_archived_lists_but_visible_ones_are_not(trello: 
     assert (True, False) == (archived in lists["open"], archived in lists["visible"])
 
 
-def test_fifty_labels_are_returned_by_default(trello: Trello) -> None:
-    path = f"/boards/{trello.examples['board_id']}"
-
-    assert [50, 65, 3] == [
-        len(trello.get(path, labels="all")["labels"]),
-        len(trello.get(f"{path}/labels", limit=1000)),
-        len(trello.get(f"{path}/labels", limit=3)),
-    ]
-
-
 def test_labels_can_be_unnamed_duplicate_and_in_any_script(trello: Trello) -> None:
     names = [one["name"] for one in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=1000)]
 
@@ -70,10 +60,6 @@ def test_too_many_cards_with_actions_are_rejected(trello: Trello) -> None:
     )
 
     assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (response.status_code, response.json()["error"])
-
-
-def test_a_closed_board_can_still_be_read(trello: Trello) -> None:
-    assert trello.get(f"/boards/{trello.examples['closed_board_id']}")["closed"]
 
 
 def test_the_default_data_has_duplicate_and_archived_lists(trello: Trello) -> None:

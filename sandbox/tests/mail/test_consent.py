@@ -13,7 +13,6 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.mail import MailEmulator
 
 OWN = "nora@brightfjord.test"
-JONAS = "jonas@brightfjord.test"
 CLIENT = {"client_id": MailEmulator.knobs["client_id"], "client_secret": MailEmulator.knobs["client_secret"]}
 MODIFY = "https://www.googleapis.com/auth/gmail.modify"
 EMAIL = "https://www.googleapis.com/auth/userinfo.email"
@@ -105,14 +104,6 @@ def test_the_knobs_decide_for_the_user(door: OAuthClient) -> None:
     response = door.http.get("/o/oauth2/v2/auth", params=AUTHORIZATION_PARAMS)
 
     assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(response.headers["Location"]).query))["scope"]
-
-
-@pytest.mark.parametrize("changes", [{"decision": "deny"}, {"decision": "allow", "login_hint": "nobody@x.test"}])
-def test_a_user_can_deny_consent(door: OAuthClient, changes: dict[str, str]) -> None:
-    response = door.http.post("/o/oauth2/v2/auth", data={**AUTHORIZATION_PARAMS, "granted": MODIFY, **changes})
-
-    back = dict(parse_qsl(urlsplit(response.headers["Location"]).query))
-    assert {"from": "mail", "state": "s 1", "error": "access_denied"} == back
 
 
 @pytest.mark.parametrize(
