@@ -35,6 +35,16 @@ def test_open_cards_are_also_in_archived_lists_but_visible_ones_are_not(trello: 
     assert (True, False) == (archived in lists["open"], archived in lists["visible"])
 
 
+def test_fifty_labels_are_returned_by_default(trello: Trello) -> None:
+    path = f"/boards/{trello.examples['board_id']}"
+
+    assert [50, 65, 3] == [
+        len(trello.get(path, labels="all")["labels"]),
+        len(trello.get(f"{path}/labels", limit=1000)),
+        len(trello.get(f"{path}/labels", limit=3)),
+    ]
+
+
 def test_labels_can_be_unnamed_duplicate_and_in_any_script(trello: Trello) -> None:
     names = [one["name"] for one in trello.get(f"/boards/{trello.examples['board_id']}/labels", limit=1000)]
 

@@ -106,6 +106,14 @@ def test_the_knobs_decide_for_the_user(door: OAuthClient) -> None:
     assert f"openid {EMAIL}" == dict(parse_qsl(urlsplit(response.headers["Location"]).query))["scope"]
 
 
+@pytest.mark.parametrize("changes", [{"decision": "deny"}, {"decision": "allow", "login_hint": "nobody@x.test"}])
+def test_a_user_can_deny_consent(door: OAuthClient, changes: dict[str, str]) -> None:
+    response = door.http.post("/o/oauth2/v2/auth", data={**AUTHORIZATION_PARAMS, "granted": MODIFY, **changes})
+
+    back = dict(parse_qsl(urlsplit(response.headers["Location"]).query))
+    assert {"from": "mail", "state": "s 1", "error": "access_denied"} == back
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "error"),
     [

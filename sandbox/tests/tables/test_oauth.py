@@ -112,6 +112,18 @@ def test_untrusted_redirects_are_rejected_without_redirecting(
     assert 400 == airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params(**changes)).status_code
 
 
+def test_redirect_must_match_a_registered_uri_exactly(airtable: AirtableClient) -> None:
+    airtable.knobs(redirect_uris=[CALLBACK])
+
+    assert (
+        400
+        == airtable.request(
+            "GET", "/oauth2/v1/authorize", params=authorize_params(redirect_uri=f"{CALLBACK}/")
+        ).status_code
+    )
+    assert 200 == airtable.request("GET", "/oauth2/v1/authorize", params=authorize_params()).status_code
+
+
 def test_client_secret_is_accepted_only_by_basic_authentication(airtable: AirtableClient) -> None:
     form = code_form("x")
     wrong = exchange(airtable, secret="nope", **form)
