@@ -31,11 +31,6 @@ def sent_step(
     return JournalEntry(name, intent, mark, sent_at=at, settles_at=settles_at)
 
 
-def done_step(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
-    """Return the entry of a completed step."""
-    return JournalEntry(name, intent, mark, sent_at=0.0, learned=learned)
-
-
 def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     gateway: Gateway,
     connector: str,

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.requirement import requirement
-from simulation.accounts import WAYS, Rewire
+from simulation.accounts import WAYS
 from simulation.story import Crash, Item, Network, Story, Write
 from simulation.vendors import Trouble
 from simulation.workers import StoryRunner
@@ -33,24 +33,6 @@ def broken(runner: StoryRunner, *items: Item, processes: int = 1) -> list[str]:
     outcome = runner(Story(0, items, processes=processes, sleeps=False))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
-
-
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
-@pytest.mark.parametrize("kind", CREATED)
-def test_an_equal_object_of_another_connection_is_not_adopted(
-    runner: StoryRunner, kind: str, pair: tuple[int, int]
-) -> None:
-    mine, theirs = pair
-
-    violations = broken(
-        runner,
-        LOST,
-        Write(0, kind, "Content", "mine", way=mine),
-        Write(14, kind, "Content", "theirs", way=theirs),
-        Write(50, kind, "Content", "mine", way=mine),
-    )
-
-    assert [] == violations
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
@@ -101,36 +83,6 @@ def test_a_change_in_doubt_is_not_sent_over_a_later_one(
         Write(0, kind, "Content", "mine", way=pair[0], leaves_after=1),
         Write(14, kind, f"Content{OVER}", "theirs", way=pair[1]),
         Write(50, kind, "Content", "mine", way=pair[0]),
-    )
-
-    assert [] == violations
-
-
-@pytest.mark.parametrize("what", ["learned", "forgotten", "other", "removed"])
-@pytest.mark.parametrize("kind", CREATED)
-def test_objects_retain_their_owner_after_connection_changes(runner: StoryRunner, kind: str, what: str) -> None:
-    violations = broken(
-        runner,
-        LOST,
-        Write(0, kind, "Content", "mine", way=1),
-        Write(14, kind, "Content", "theirs", way=2),
-        Rewire(15, KINDS[kind].connector, 2, what),  # type: ignore[arg-type]  # each of its values
-        Write(50, kind, "Content", "mine", way=1),
-    )
-
-    assert [] == violations
-
-
-@pytest.mark.parametrize("kind", CREATED)
-def test_a_write_in_doubt_is_not_settled_in_another_account(runner: StoryRunner, kind: str) -> None:
-    late = Network(0, Trouble("silence", done_after=20.0))
-
-    violations = broken(
-        runner,
-        late,
-        Write(0, kind, "Content", "mine", way=1),
-        Rewire(13, KINDS[kind].connector, 1, "other"),
-        Write(50, kind, "Content", "mine", way=1),
     )
 
     assert [] == violations

@@ -2,7 +2,6 @@
 
 import pytest
 
-from simulation.key_forms import FORMS, Form
 from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
 from simulation.workers import StoryRunner
@@ -35,21 +34,6 @@ def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
     return Crash(at, 0, moves, again)
 
 
-# 1. The first body is decisive
-
-
-@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_repeat_with_another_body_does_not_write_again(runner: StoryRunner, kind: str) -> None:
-    broken = broken_promises(
-        runner,
-        Network(0, Trouble("cut", done_after=2.0)),
-        write(kind),
-        write(kind, at=10, content="Content changed"),
-    )
-
-    assert [] == broken
-
-
 # 2. Objects of colleagues are not adopted
 
 
@@ -57,13 +41,6 @@ def test_a_repeat_with_another_body_does_not_write_again(runner: StoryRunner, ki
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
 def test_an_older_object_of_a_colleague_is_not_adopted(runner: StoryRunner, kind: str, trouble: Trouble) -> None:
     broken = broken_promises(runner, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
-
-    assert [] == broken
-
-
-def test_an_unkeyed_call_does_not_adopt_an_older_object_of_a_colleague(runner: StoryRunner) -> None:
-    by_hand = ByHand(-30, "crm.create_deal", "Content")
-    broken = broken_promises(runner, by_hand, Network(0, LOST), write("crm.create_deal", key=None))
 
     assert [] == broken
 
@@ -77,20 +54,6 @@ def test_an_empty_page_is_not_matched_with_an_older_one(runner: StoryRunner) -> 
 
 
 # 3. One object has one owner
-
-
-@pytest.mark.parametrize("kind", [*CREATED, "tables.create_vague_record"])
-def test_two_keys_do_not_share_an_object_after_a_restart(runner: StoryRunner, kind: str) -> None:
-    broken = broken_promises(
-        runner,
-        Network(0, LOST),
-        write(kind, key="first"),
-        write(kind, at=10, key="second"),
-        dies(1, at=20),
-        write(kind, at=25, key="first"),
-    )
-
-    assert [] == broken
 
 
 def test_an_unkeyed_call_does_not_finish_a_keyed_write(runner: StoryRunner) -> None:
@@ -111,13 +74,6 @@ def test_an_unkeyed_call_does_not_finish_a_keyed_write(runner: StoryRunner) -> N
 # 4. No step is sent while the previous one may still be performed
 
 
-def test_late_blocks_are_not_appended_twice(runner: StoryRunner) -> None:
-    late = Network(1, Trouble("silence", done_after=25.0))
-    broken = broken_promises(runner, late, write("notes.create_long_page"), write("notes.create_long_page", at=14))
-
-    assert [] == broken
-
-
 def test_blocks_in_transit_at_a_crash_are_not_appended_twice(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
     broken = broken_promises(runner, late, write("notes.create_long_page"), dies(1, at=1.2))
@@ -128,13 +84,6 @@ def test_blocks_in_transit_at_a_crash_are_not_appended_twice(runner: StoryRunner
 def test_a_note_in_transit_at_a_crash_is_not_logged_twice(runner: StoryRunner) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
     broken = broken_promises(runner, late, write("crm.update_deal"), dies(1, at=2))
-
-    assert [] == broken
-
-
-def test_a_late_note_is_not_reported_as_missing(runner: StoryRunner) -> None:
-    late = Network(1, Trouble("silence", done_after=25.0))
-    broken = broken_promises(runner, late, write("crm.update_deal"))
 
     assert [] == broken
 
@@ -154,15 +103,6 @@ def test_a_draft_in_transit_is_not_resent(runner: StoryRunner, key: str | None) 
 def test_a_request_that_outlives_the_process_is_not_repeated(runner: StoryRunner, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=25.0))
     broken = broken_promises(runner, late, write(kind), dies(1, at=2))
-
-    assert [] == broken
-
-
-@pytest.mark.parametrize("status", ["502", "503", "504"])
-@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_request_that_outlives_the_edge_is_not_repeated(runner: StoryRunner, kind: str, status: str) -> None:
-    late = Network(0, Trouble(status, done_after=20.0))
-    broken = broken_promises(runner, late, write(kind))
 
     assert [] == broken
 
@@ -248,33 +188,6 @@ def test_a_rejection_halfway_reports_the_completed_steps(runner: StoryRunner, ki
     broken = broken_promises(runner, Network(1, Trouble("refusal")), write(kind))
 
     assert [] == broken
-
-
-# 12. A malformed response leaves the outcome unknown
-
-
-@pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_an_accepted_step_with_a_malformed_response_is_not_repeated(runner: StoryRunner, kind: str) -> None:
-    broken = broken_promises(runner, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
-
-    assert [] == broken
-
-
-# 8. One key in all its forms, and one object per key
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_key_is_equal_in_every_form(runner: StoryRunner, form: Form) -> None:
-    kind = "notes.create_page"
-    assert [] == broken_promises(runner, write(kind), Write(1, kind, "Content", "key", form=form))
-
-
-def test_a_key_reused_for_another_card_is_rejected(runner: StoryRunner) -> None:
-    kind = "boards.comment_on_card"
-    outcome = runner(Story(0, (write(kind), write(kind, at=5, content="Content changed")), sleeps=False))
-
-    assert () == tuple(outcome.broken)
-    assert any("422 idempotency_key_reused" in line for line in outcome.lines)
 
 
 # 9. Restored databases

@@ -145,45 +145,6 @@ async def test_a_vendor_without_choices_grants_all_scopes_in_one_step(
     await expect(page.get_by_role("checkbox")).to_have_count(0)
 
 
-@every
-async def test_another_account_is_connected_only_if_the_operator_allows_it(
-    signed_in: Window, full_gateway: Gateway, name: str
-) -> None:
-    page = signed_in.page
-    await open_connect_link(signed_in, full_gateway, name)
-    await grant_access(page, name)
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
-    first = newest_connection(full_gateway, name)
-    await reconnect(page, str(first["connection_id"]), signed_in)
-    await grant_access(page, name, account=1)
-    await expect(page.get_by_role("heading", level=1)).to_have_text("This is another account")
-    second = newest_connection(full_gateway, name)
-    await reconnect(page, str(first["connection_id"]), signed_in, other=True)
-    await grant_access(page, name, account=1)
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
-    third = newest_connection(full_gateway, name)
-
-    assert 1 == len({str(one["connection_id"]) for one in (first, second, third)})
-    assert ["active"] * 3 == [one["status"] for one in (first, second, third)]
-    assert (True, False) == (first["account_id"] == second["account_id"], first["account_id"] == third["account_id"])
-
-
-async def grant_access(page: Page, name: str, account: int = 0) -> None:
-    """Go to the vendor, choose an account, and grant access."""
-    await continue_to_vendor(page, name)
-    await page.get_by_role("radio").nth(account).check()
-    await page.get_by_role("button", name="Allow").click()
-
-
-async def reconnect(page: Page, connection_id: str, opened: Window, *, other: bool = False) -> None:
-    """Create a reconnect link in the console, and open it."""
-    await opened.open(f"/console/connections/{connection_id}")
-    await page.get_by_role("link", name="Connect again").click()
-    await page.get_by_role("checkbox", name="Allow other account").set_checked(other)
-    await page.get_by_role("button", name="Connect again").click()
-    await page.get_by_role("link", name="Open it here").click()
-
-
 async def test_connecting_needs_no_scripts(browser: Browser, full_gateway: Gateway, consent: list[str]) -> None:
     async with window(browser, full_gateway.base_url, scripts=False, visited=consent) as opened:
         page = opened.page

@@ -194,15 +194,6 @@ def test_a_read_without_a_complete_response_times_out(short_timeout: AllConnecto
     assert (504, "upstream_timeout") == (reply.status, reply.code)
 
 
-@every_connector
-def test_a_delayed_request_is_absent_from_later_journals(short_timeout: AllConnectors, connector: str) -> None:
-    faulty_read(short_timeout, connector, fault="delay", seconds=600)
-    short_timeout.gateway.clear(connector)
-
-    assert [] == short_timeout.gateway.journal(connector)
-    assert 0 == short_timeout.gateway.sandbox.emulators[connector].context.requests_in_progress
-
-
 @requirement("common-53")
 @every_connector
 def test_an_unreachable_vendor_returns_upstream_unavailable(

@@ -125,14 +125,6 @@ def test_an_account_is_connected_and_used(gateway: Gateway, browser_user: Browse
     assert 200 == call_vendor(gateway, connector, connection_id).status
 
 
-def test_a_cancelled_consent_connects_no_account(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
-    invitation = open_link(gateway, connector=connector)
-    page = browser_user.cancel(invitation["connect_url"])
-
-    assert (400, "Access was denied") == (page.status_code, heading(page))
-    assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
-
-
 @requirement("connections-12")
 def test_another_account_is_connected_only_if_allowed(
     gateway: Gateway, browser_user: BrowserUser, connector: str
@@ -300,29 +292,6 @@ def test_every_scope_belongs_to_existing_operations(connector: str) -> None:
     assert named in (set(), {operation.name for operation in declared.operations})
 
 
-FAILURES: dict[str, dict[str, Any]] = {
-    "garbage": {"fault": "garbage"},
-    "throttled": {"fault": "status", "status": 429, "headers": {"Retry-After": "1"}},
-    "failed": {"fault": "status", "status": 500},
-    "page": {"fault": "status", "status": 200, "body": "<html>Sign in</html>"},
-}
-"""Error responses of token endpoints."""
-
-
-@requirement("connections-9")
-@pytest.mark.parametrize("failure", FAILURES)
-def test_a_failed_token_request_connects_no_account(
-    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
-) -> None:
-    invitation = open_link(gateway, connector=connector)
-    gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
-    page = browser_user.allow(invitation["connect_url"])
-    gateway.clear(connector)
-
-    assert (502, f"{CONNECTORS[connector].vendor} did not respond") == (page.status_code, heading(page))
-    assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
-
-
 @requirement("connections-7")
 @pytest.mark.parametrize("connector", ["mail"], indirect=True, scope="module")
 def test_a_response_of_another_issuer_connects_no_account(
@@ -379,25 +348,6 @@ def expire_token(gateway: Gateway, connector: str, times: int) -> None:
 def clear_backoffs(gateway: Gateway) -> None:
     """Skip the backoff after a failure."""
     gateway.app.connections.token_refresher._backoffs.clear()
-
-
-@requirement("connections-21")
-@pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
-def test_a_transient_refresh_failure_revokes_no_connection(
-    gateway: Gateway, browser_user: BrowserUser, connector: str, failure: str
-) -> None:
-    gateway.knob(connector, token_seconds=86_400)
-    connection_id = connect(browser_user, connector)
-    gateway.fault(connector, path=OAUTH_FLOWS[connector].token, times=1, **FAILURES[failure])
-    expire_token(gateway, connector, 1)
-    failed = call_vendor(gateway, connector, connection_id)
-    between = page_texts(gateway, connection_id)["status"]
-    gateway.clear(connector)
-    clear_backoffs(gateway)
-    after = call_vendor(gateway, connector, connection_id)
-
-    assert {"throttled": 429}.get(failure, 502) == failed.status
-    assert ("active", 200) == (between, after.status)
 
 
 UNAFFECTED = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": "used ones remain valid for a while"}

@@ -1,8 +1,6 @@
-"""Effects of a shared store on callers and operators: one rate limit for two processes, and its outage."""
+"""Effects of an outage of the shared store on callers and operators."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,27 +34,6 @@ def gateway(store: Server, tmp_path: Path) -> Iterator[Gateway]:
         run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=store.url) as gateway,
     ):
         yield gateway
-
-
-@requirement("common-194")
-def test_two_processes_share_the_rate_limit_of_a_key(store: Server, new_postgres: str, tmp_path: Path) -> None:
-    with run_emulators(notes=NotesEmulator) as sandbox:
-        url, connectors = store.url, {"notes": NOTES}
-        start = partial(
-            run_gateway,
-            sandbox,
-            tmp_path,
-            connectors=connectors,
-            database_url=new_postgres,
-            GATEWAY_SHARED_URL=url,
-        )
-        with start() as one, start() as other:
-            caller = one.with_key(calls_per_minute=7)
-            elsewhere = replace(other, key=caller.key)
-            query = {"connection_id": one.connections["notes"], "limit": 1}
-            statuses = [gateway.get("/notes/databases", **query).status for gateway in (caller, elsewhere) * 5]
-
-    assert [200] * 7 + [429] * 3 == statuses
 
 
 @requirement("common-197")

@@ -72,10 +72,6 @@ def test_too_many_cards_with_actions_are_rejected(trello: Trello) -> None:
     assert (429, "API_TOO_MANY_CARDS_REQUESTED") == (response.status_code, response.json()["error"])
 
 
-def test_a_closed_board_can_still_be_read(trello: Trello) -> None:
-    assert trello.get(f"/boards/{trello.examples['closed_board_id']}")["closed"]
-
-
 def test_the_default_data_has_duplicate_and_archived_lists(trello: Trello) -> None:
     lists = trello.get(f"/boards/{trello.examples['board_id']}/lists", filter="all")
 

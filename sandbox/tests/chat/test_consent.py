@@ -19,16 +19,6 @@ def exchange(chat: ChatClient, *, basic: bool = True, **fields: str) -> dict[str
     return dict(requests.post(address, data=form, auth=auth, timeout=60).json())
 
 
-def test_consent_page_returns_the_decision_to_the_callback(chat: ChatClient) -> None:
-    page = consent(chat)
-    denied = consent(chat, decision="deny")
-    allowed = consent(chat, decision="allow")
-
-    assert (200, True) == (page.status_code, "chat:write" in page.text)
-    assert "https://app.example/back?a=1&error=access_denied&state=s+t" == denied.headers["Location"]
-    assert allowed.headers["Location"].endswith("&state=s+t")
-
-
 @pytest.mark.parametrize(
     ("query", "error"),
     [

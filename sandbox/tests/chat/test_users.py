@@ -15,12 +15,6 @@ def test_users_are_listed_with_or_without_pages(chat: ChatClient) -> None:
     assert {"田中 さくら", "Slackbot"} <= {user["profile"]["real_name"] for user in members}
 
 
-def test_user_is_returned_by_id(chat: ChatClient) -> None:
-    user = chat("users.info", user="U04NW000002")["user"]
-
-    assert ("Zoë Brandt", False, "zoe") == (user["real_name"], user["deleted"], user["profile"]["display_name"])
-
-
 def test_a_reaction_is_added_once_per_user(chat: ChatClient) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
     chat.perform("react", channel_id=GENERAL, ts=item["timestamp"], name="eyes", user="U04NW000002")

@@ -49,15 +49,6 @@ def test_contact_is_found_by_email_in_any_encoding(crm: Api, written: str) -> No
     assert response.json()["id"] == contact
 
 
-def test_duplicate_email_error_names_the_existing_id_in_its_message(crm: Api) -> None:
-    email, contact = crm.example("email"), crm.example("contact_id")
-    response = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": email.upper()}})
-
-    assert 409 == response.status_code
-    assert response.json()["message"] == f"Contact already exists. Existing ID: {contact}"
-    assert "CONFLICT" == response.json()["category"]
-
-
 def test_secondary_email_of_another_contact_is_rejected(crm: Api) -> None:
     contact = crm.create("contacts", email="first@example.test", hs_additional_emails="Second@example.test")
     created = crm("POST", f"{OBJECTS}/contacts", {"properties": {"email": "second@example.test"}})

@@ -13,7 +13,6 @@ from harness.sandbox_server import run_emulators
 from workspace_sandbox.mail import MailEmulator
 
 OWN = "nora@brightfjord.test"
-JONAS = "jonas@brightfjord.test"
 CLIENT = {"client_id": MailEmulator.knobs["client_id"], "client_secret": MailEmulator.knobs["client_secret"]}
 MODIFY = "https://www.googleapis.com/auth/gmail.modify"
 EMAIL = "https://www.googleapis.com/auth/userinfo.email"

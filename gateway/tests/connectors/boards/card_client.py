@@ -87,11 +87,6 @@ class CardClient:
             store.add_item(author.at, checklist, item, 16_389.0 * (index + 1))
         return checklist.id
 
-    def place_in_list(self, list_id: str) -> None:
-        """Move the card to another list in the emulator."""
-        store = self.emulator.store
-        store.move_card(self.author(), store.cards[self.card_id], store.lists[list_id])
-
     def inject_responses(self, path: str, bodies: Sequence[Any]) -> None:
         """Make the emulator respond to the next requests to *path* with *bodies*, one after the other."""
         for body in bodies:

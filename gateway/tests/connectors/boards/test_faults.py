@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.boards.card_client import STEPS, CardClient, Switch
-from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
+from harness.interrupted_writes import interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.kit.clock import format_timestamp
@@ -171,17 +171,6 @@ def test_comment_of_another_call_or_person_is_not_taken_for_ours(client: CardCli
     assert ["+1", "+1", "+1"] == client.comments()
 
 
-@requirement("common-94")
-def test_comment_of_a_crashed_process_is_found(client: CardClient) -> None:
-    comment_id = client.add_stored_comment("Last words", client.author(seconds_ago=25))
-    leave_comment_in_doubt(client, "dead")
-
-    reply = client.comment("Last words", idempotency_key="dead")
-
-    assert reply.data["comment_id"] == comment_id
-    assert ["Last words"] == client.comments()
-
-
 @pytest.mark.parametrize(("seconds_ago", "person"), [(40, False), (25, True)])
 def test_earlier_or_foreign_comment_is_not_taken_for_a_crashed_call(
     client: CardClient, seconds_ago: float, *, person: bool
@@ -206,17 +195,6 @@ def test_comment_is_found_below_a_thousand_others(client: CardClient) -> None:
 
 
 # Moves in doubt
-
-
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_move_with_a_lost_response_is_reported_as_done(client: CardClient, fault: str) -> None:
-    inject_fault(client, f"/1/cards/{client.card_id}", method="PUT", fault=fault)
-
-    reply = client.move(client.examples["list_ids"][1], comment="Moved")
-
-    assert ("To do", "In progress") == (reply.data["list_from"], reply.data["list_to"])
-    assert reply.data["comment_posted"] is True
-    assert ["Moved"] == client.comments()
 
 
 @requirement("boards-12")
@@ -275,39 +253,6 @@ def test_retry_posts_the_comment_in_doubt_of_a_move(client: CardClient, fault: d
     assert 502 == first.status
     assert first.details == [{"done": "move the card", "card_id": client.card_id}]
     assert ("To do", True) == (again.data["list_from"], again.data["comment_posted"])
-    assert ["Moved"] == client.comments()
-
-
-@pytest.mark.parametrize("posted", [0, 1])
-def test_move_of_a_crashed_process_is_completed(client: CardClient, posted: int) -> None:
-    list_id, key = client.examples["list_ids"][1], f"died {posted}"
-    client.place_in_list(list_id)
-    deque((client.add_stored_comment("Moved", client.author()) for _ in range(posted)), maxlen=0)
-    intent = {
-        "card_id": client.card_id,
-        "list_id": list_id,
-        "position": "bottom",
-        "list_from": "Then",
-        "list_to": "In progress",
-        "within": False,
-    }
-    moved = done_step("move the card", intent, {"id": client.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
-    comment = sent_step("post the comment", {"card_id": client.card_id, "text": "Moved"}, at=time_before(client, 1))
-    interrupted_write(
-        client.gateway,
-        "boards",
-        "move_card",
-        key,
-        {"list_id": list_id, "comment": "Moved"},
-        [planned_step(intent), moved, comment],
-        path={"card_id": client.card_id},
-        makes={"post the comment": "comment"},
-    )
-
-    reply = client.move(list_id, comment="Another", headers={"Idempotency-Key": key})
-
-    assert ("Then", "In progress") == (reply.data["list_from"], reply.data["list_to"])
-    assert reply.data["comment_posted"] is True
     assert ["Moved"] == client.comments()
 
 
@@ -391,31 +336,6 @@ def test_old_unfinished_checklist_is_not_changed(client: CardClient) -> None:
 
     assert client.attach("QA", STEPS).data["skipped"] is True
     assert client.checklists() == [("QA", STEPS[:2])]
-
-
-def test_checklist_of_a_crashed_process_is_completed_under_its_key(client: CardClient) -> None:
-    inject_item_fault(client, 3, fault="status", status=403)
-    client.attach("QA", STEPS)
-    (checklist_id,) = client.emulator.store.cards[client.card_id].checklists
-    checklist = {"id": checklist_id, "name": "QA", "checkItems": []}
-    target = {"card_id": client.card_id, "checklist_id": checklist_id}
-    items = [
-        done_step("add an item", target | {"name": name, "place": 16_389 * number}, {"item_id": name})
-        for number, name in enumerate(STEPS[:2], 1)
-    ]
-    last = sent_step("add an item", target | {"name": STEPS[2], "place": 16_389 * 3}, at=time_before(client, 1))
-    created = done_step("create the checklist", {"card_id": client.card_id, "name": "QA"}, checklist)
-    body = {"name": "QA", "items": STEPS, "skip_if_present": False}
-    plan = planned_step({"unfinished": None, "skipped": None})
-    path = {"card_id": client.card_id}
-    interrupted_write(
-        client.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path
-    )
-
-    reply = client.attach("QA", ["Else"], skip_if_present=False, headers={"Idempotency-Key": "died"})
-
-    assert 5 == reply.data["items_added"]
-    assert [("QA", STEPS)] == client.checklists()
 
 
 def test_item_in_doubt_is_not_resent_by_an_unkeyed_call(client: CardClient, with_long_settling: Switch) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
-from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.wire_model import convert
 from gateway.tests.connectors.boards.card_client import STEPS, UNKNOWN
 
@@ -45,28 +44,11 @@ def test_only_full_identifiers_are_recognised(text: str, identifier: str | None)
     assert mapping.full_identifier(text) == identifier
 
 
-def test_list_name_is_rejected_as_identifier() -> None:
-    with pytest.raises(ListNotFound) as error:
-        mapping.list_identifier("To do")
-
-    assert [{"parameter": "list_id", "value": "To do"}] == error.value.details
-
-
 @pytest.mark.parametrize(
     ("names", "ids"), [([], []), (["bug"], ["1"]), (["Bug", "bug", "Bug"], ["4", "1"])], ids=["none", "first", "once"]
 )
 def test_labels_match_by_exact_name(names: list[str], ids: list[str]) -> None:
     assert mapping.label_ids(LABELS, names) == ids
-
-
-def test_missing_labels_are_reported_with_their_positions() -> None:
-    with pytest.raises(LabelNotOnBoard) as error:
-        mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
-
-    assert [
-        {"code": "label_not_on_board", "parameter": f"labels.{index}", "value": name, "allowed": ["bug", "Bug"]}
-        for index, name in [(0, "BUG"), (2, "bug ")]
-    ] == error.value.details
 
 
 @pytest.mark.parametrize(
@@ -170,30 +152,6 @@ def test_missing_items_account_for_equal_names(items: list[tuple[str, float]], m
     missing_items = mapping.missing_items(mapping.stored_checklist(build_checklist(*items)), STEPS)
 
     assert missing_items == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
-
-
-def test_board_has_lists_by_position_and_distinct_named_labels() -> None:
-    lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
-    cards = [
-        wire.CardLocation(id=str(number), id_list=list_id) for number, list_id in enumerate(("b", "archived", "b"))
-    ]
-
-    described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
-
-    assert {
-        "board_name": "Ops",
-        "lists": [
-            {"list_id": "a", "name": "To do", "card_count": 0},
-            {"list_id": "b", "name": "Doing", "card_count": 2},
-        ],
-        "labels": ["bug", "Bug"],
-    } == described.model_dump()
-
-
-def test_labels_are_omitted_if_not_read() -> None:
-    described = mapping.board(wire.Board(name="Ops"), [], [])
-
-    assert {"board_name": "Ops", "lists": []} == described.model_dump()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from gateway.tests.connectors.chat.vendor_view import (
     workspace,
 )
 from harness.gateway_server import Gateway
-from harness.interrupted_writes import interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 
 POST = "/api/chat.postMessage"
@@ -127,16 +126,6 @@ def test_a_post_is_matched_by_any_name_of_its_channel(gateway: Gateway, channel:
     assert find_channels(gateway, f"found in {channel}") == [posted["channel_id"]]
 
 
-def test_a_reply_with_a_lost_response_is_matched_in_its_thread(gateway: Gateway) -> None:
-    gateway.fault("chat", path=POST, fault="drop_after")
-
-    reply = gateway.post("/chat/messages", channel=GENERAL, text="a cut reply", thread_ts=THEIRS).data
-
-    assert [GENERAL] == find_channels(gateway, "a cut reply")
-    assert THEIRS == message(gateway, GENERAL, reply["message_ts"]).thread_ts
-    assert reply["permalink"].endswith(f"?thread_ts={THEIRS}&cid={GENERAL}")
-
-
 def test_a_reply_to_a_reply_with_a_lost_response_is_matched(gateway: Gateway) -> None:
     first = gateway.post("/chat/messages", channel=GENERAL, text="reply one", thread_ts=THEIRS).data["message_ts"]
     gateway.fault("chat", path=POST, fault="drop_after")
@@ -183,29 +172,6 @@ def test_an_equal_post_of_another_author_is_not_matched(gateway: Gateway) -> Non
 
     assert repeat.data["message_ts"] not in {theirs, others}
     assert find_channels(gateway, "+1") == [RANDOM] * 3
-
-
-@requirement("common-94")
-@pytest.mark.parametrize("was_posted", [0, 1])
-def test_a_post_of_a_dead_process_is_created_once(gateway: Gateway, was_posted: int) -> None:
-    key, text = f"died {was_posted}", f"last words {was_posted}"
-    space, mark = (
-        workspace(gateway),
-        {"event_type": client.MARKER_EVENT_TYPE, "event_payload": {"k": f"mark {was_posted}"}},
-    )
-    [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
-    intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
-    step = sent_step("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
-    target = planned_step({"channel_id": RANDOM, "remembered": False})
-    body = {"channel": "random", "text": text}
-    interrupted_write(
-        gateway, "chat", "post_message", key, body, [planned_step("https://northwind-labs.slack.com/"), target, step]
-    )
-
-    posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
-
-    assert message(gateway, RANDOM, posted.data["message_ts"]).text == text
-    assert [RANDOM] == find_channels(gateway, text)
 
 
 @requirement("common-81")

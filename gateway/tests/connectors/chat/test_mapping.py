@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
+from connector_gateway.kit.errors import ChannelListTooLong, ChannelNotFound
 from connector_gateway.kit.wire_model import convert
 from harness.requirement import requirement
 
@@ -83,15 +83,6 @@ def test_an_archived_channel_with_a_unique_name_matches() -> None:
     assert {"ops": ["C1"]} == mapping.channels.names([channel(id="C1", is_archived=True)]).ids
 
 
-def test_an_ambiguous_name_is_rejected_with_both_channels() -> None:
-    known = mapping.channels.names([channel(id="C1"), channel(id="G2")])
-
-    with pytest.raises(AmbiguousChannel) as error:
-        mapping.channels.named(known, "ops")
-
-    assert ["C1", "G2"] == [detail["channel_id"] for detail in error.value.details]
-
-
 def test_a_name_missing_in_an_incomplete_list_is_not_reported_as_unknown() -> None:
     known = mapping.channels.names([channel(id="C1", name="dev")], complete=False)
 
@@ -100,13 +91,6 @@ def test_a_name_missing_in_an_incomplete_list_is_not_reported_as_unknown() -> No
 
     assert "C1" == mapping.channels.named(known, "dev")
     assert [{"parameter": "channel", "value": "#ops"}] == error.value.details
-
-
-def test_an_unknown_name_is_rejected() -> None:
-    with pytest.raises(ChannelNotFound) as error:
-        mapping.channels.named(mapping.channels.names([]), "#ops")
-
-    assert [{"parameter": "channel", "value": "#ops", "allowed": []}] == error.value.details
 
 
 @pytest.mark.parametrize(("count", "listed"), [(1, 1), (50, 50), (200, 50)])
@@ -150,26 +134,6 @@ def test_only_channels_that_accept_posts_are_listed(seen: wire.Conversation, sco
     assert listed == bool(mapping.channels.channels([seen], scopes))
 
 
-def test_a_direct_conversation_is_named_after_the_person() -> None:
-    visible = mapping.channels.channel(conversation())
-
-    assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == visible.model_dump()
-
-
-@pytest.mark.parametrize(
-    ("thread_ts", "expected"),
-    [
-        (None, "https://acme.slack.com/archives/C1/p1790000001000200"),
-        (
-            "1790000000.000100",
-            "https://acme.slack.com/archives/C1/p1790000001000200?thread_ts=1790000000.000100&cid=C1",
-        ),
-    ],
-)
-def test_a_permalink_of_a_reply_contains_the_thread(thread_ts: str | None, expected: str) -> None:
-    assert expected == mapping.messages.permalink("https://acme.slack.com/", "C1", "1790000001.000200", thread_ts)
-
-
 @pytest.mark.parametrize(
     ("ts", "expected"),
     [
@@ -188,15 +152,6 @@ def test_an_edit_without_a_vendor_time_has_the_current_time() -> None:
     stored = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
 
     assert mapping.messages.edited_message(stored).edited_at == now
-
-
-@requirement("chat-22")
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],
-)
-def test_colons_around_an_emoji_are_removed(value: str, expected: str) -> None:
-    assert expected == mapping.reactions.emoji_name(value)
 
 
 @pytest.mark.parametrize(

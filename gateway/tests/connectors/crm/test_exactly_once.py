@@ -15,8 +15,6 @@ from workspace_sandbox.sandbox import Sandbox
 
 UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
 CREATE_DEAL = ("POST", f"{OBJECTS}/deals")
-CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
-
 SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
 """A timeout shorter than the execution of a request, and a settling time that suffices for it."""
 
@@ -182,21 +180,6 @@ def test_a_contact_belongs_to_the_key_that_created_it(writer: Writer) -> None:
     assert "outcome_unknown" == lost.code
     assert ("created", "skipped") == (second.data["action"], first.data["action"])
     assert 1 == writer.count_writes()
-
-
-# Late execution
-
-
-@requirement("crm-41")
-def test_a_company_created_after_the_timeout_is_created_once(slow_writer: Writer) -> None:
-    slow_writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
-    slow_writer.inject_fault(CREATE_COMPANY, fault="delay", seconds=1.1)
-    silent = slow_writer.upsert_with_new_company(**with_key(slow_writer))
-    done = slow_writer.repeat_until_final("upsert_with_new_company", **with_key(slow_writer))
-
-    assert "outcome_unknown" == silent.code
-    assert 1 == slow_writer.portal.count("companies", domain=f"{slow_writer.mark}.test")
-    assert 1 == len(slow_writer.portal.list_associations("contacts", done.data["contact_id"], "companies"))
 
 
 # Incomplete listings

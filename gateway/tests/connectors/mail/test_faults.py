@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import client
-from connector_gateway.core.writes.journal import JournalEntry
-from gateway.tests.connectors.mail.vendor_view import OWN_ADDRESS, VendorInspector, receive_message
+from gateway.tests.connectors.mail.vendor_view import VendorInspector, receive_message
 from harness.all_connectors import only
 from harness.gateway_server import Gateway, Reply, run_gateway
-from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 from workspace_sandbox.sandbox import Sandbox
 
@@ -169,20 +167,6 @@ def test_vendor_reason_and_remedy_of_a_403_are_returned(
 
 
 # Writes in doubt
-
-
-@requirement("common-79", "mail-18")
-@pytest.mark.parametrize("name", ["send", "reply"])
-@pytest.mark.parametrize("path", [DRAFTS, SEND])
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_message_with_a_lost_response_is_sent_once(writer: Writer, name: str, path: str, fault: dict[str, Any]) -> None:
-    writer.inject_fault(path, **fault)
-
-    reply = getattr(writer, name)()
-
-    assert 200 == reply.status
-    assert (1, 0, 0) == writer.count_results()
-    assert reply.data["message_id"] in writer.mailbox.own.messages
 
 
 NOT_PERFORMED: list[dict[str, Any]] = [
@@ -371,80 +355,3 @@ def test_undeletable_draft_of_a_rejected_message_is_sent_by_the_retry(writer: Wr
     assert ("upstream_refused", "make the draft", (0, 1, 0)) == (first.code, first.details[1]["done"], first_counts)
     assert 200 == again.status
     assert (1, 0, 0) == writer.count_results()
-
-
-# Crashed processes
-
-
-def plan_message(writer: Writer) -> dict[str, Any]:
-    """Return the plan of a call that sends the writer's message."""
-    return {
-        "sender": {"name": "Nora Lind", "address": OWN_ADDRESS},
-        "to": [{"name": "", "address": "ben@acmefreight.test"}],
-        "subject": writer.subject,
-        "in_reply_to": "",
-        "references": [],
-        "thread_id": None,
-        "written_at": writer.mailbox.emulator.services.transport.now_ms() / 1000,
-    }
-
-
-def create_marked_draft(writer: Writer) -> tuple[str, str]:
-    """Create a draft of the writer's message. Returns its identifier and its marker."""
-    draft_id = str(writer.draft().data["draft_id"])
-    return draft_id, writer.mailbox.own.drafts[draft_id].header(client.MARKER)
-
-
-def leave_interrupted_send(writer: Writer, key: str, *steps: JournalEntry) -> None:
-    """Store the claim of a process that crashed while it sent the writer's message."""
-    body = {"to": ["ben@acmefreight.test"], "subject": writer.subject, "body_html": "<p>Hello</p>"}
-    interrupted_write(writer.gateway, "mail", "send_message", key, body, [planned_step(plan_message(writer)), *steps])
-
-
-@requirement("common-94")
-def test_draft_of_a_crashed_process_is_found_and_sent(writer: Writer) -> None:
-    now = writer.gateway.app.clock.now()
-    _, mark = create_marked_draft(writer)
-    leave_interrupted_send(
-        writer, writer.subject, sent_step("make the draft", plan_message(writer), at=now - 1, mark=mark)
-    )
-
-    reply = writer.call_with_key("send", subject="Another message")
-
-    assert 200 == reply.status
-    assert (1, 0, 0) == writer.count_results()
-
-
-def leave_draft_in_sending(writer: Writer) -> str:
-    """Store a draft that a process was sending when it crashed, and return the draft's identifier."""
-    now = writer.gateway.app.clock.now()
-    draft_id, mark = create_marked_draft(writer)
-    message = writer.mailbox.own.drafts[draft_id]
-    draft = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id, "mark": mark, "made_at": now}
-    intent = {"draft_id": draft_id, "thread_id": message.thread_id, "mark": mark}
-    steps = done_step("make the draft", plan_message(writer), draft), sent_step("send the draft", intent, at=now - 1)
-    leave_interrupted_send(writer, writer.subject, *steps)
-    return draft_id
-
-
-@requirement("common-94")
-def test_draft_not_sent_by_a_crashed_process_is_sent(writer: Writer) -> None:
-    leave_draft_in_sending(writer)
-
-    reply = writer.call_with_key("send", subject="Another message")
-
-    assert [reply.data["message_id"]] == [message.id for message in writer.mailbox.sent(writer.subject)]
-    assert (1, 0, 0) == writer.count_results()
-
-
-@requirement("common-94")
-def test_message_sent_by_a_crashed_process_is_found(writer: Writer) -> None:
-    draft_id = leave_draft_in_sending(writer)
-    emulator = writer.gateway.sandbox.emulators["mail"]
-    token = {"Authorization": f"Bearer {emulator.credentials()['token']}"}
-    writer.gateway.http.post(emulator.context.addresses["base"] + SEND, json={"id": draft_id}, headers=token)
-
-    reply = writer.call_with_key("send", subject="Another message")
-
-    assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.subject)]
-    assert 1 == writer.count_requests(SEND)

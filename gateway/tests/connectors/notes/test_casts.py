@@ -316,16 +316,6 @@ def test_all_unknown_properties_are_reported() -> None:
     assert ["name", "Nope"] == [detail["property"] for detail in error.value.details]
 
 
-def test_all_invalid_properties_are_reported_in_request_order() -> None:
-    schema = {"Name": build_property("title"), "Stage": build_property("select"), "Value": build_property("number")}
-    with pytest.raises(LossyCast) as error:
-        mapping.properties.to_vendor_properties(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
-
-    assert [("lossy_cast", "Value"), ("property_not_found", "Nope"), ("select_option_missing", "P")] == [
-        (detail["code"], detail["property"]) for detail in error.value.details
-    ]
-
-
 # Casts from the vendor's form
 
 

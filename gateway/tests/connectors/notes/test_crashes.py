@@ -81,49 +81,6 @@ def test_retry_after_a_kill_returns_the_only_page(
     assert [again.json()["data"]["page_id"]] == find_page_ids(emulator, name)
 
 
-def test_retry_after_a_kill_during_the_write_finds_the_page(
-    installation: Installation, emulator: NotesEmulator
-) -> None:
-    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.5}
-    name = kill_during_creation(installation, emulator, fault)
-    wait_until(lambda: find_page_ids(emulator, name))
-    again = create(installation, emulator, name)
-
-    assert 200 == again.status_code
-    assert [again.json()["data"]["page_id"]] == find_page_ids(emulator, name)
-
-
-def test_retry_after_a_kill_between_blocks_completes_the_body(
-    installation: Installation, emulator: NotesEmulator
-) -> None:
-    texts = [f"line {number}" for number in range(320)]
-    fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "slow_body", "seconds": 30}
-    name = kill_during_creation(installation, emulator, fault, children=texts)
-    again = create(installation, emulator, name, children=texts)
-    (page_id,) = find_page_ids(emulator, name)
-    blocks = [emulator.workspace.blocks[uid] for uid in emulator.workspace.pages[page_id].children]
-
-    assert 200 == again.status_code
-    assert texts == [block.content["rich_text"][0]["plain_text"] for block in blocks]
-
-
-@requirement("notes-17")
-def test_retries_after_a_kill_during_an_append_add_no_duplicates(
-    installation: Installation, emulator: NotesEmulator
-) -> None:
-    texts = ["the same"] * 150
-    fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "delay", "seconds": 1.5}
-    name = kill_during_creation(installation, emulator, fault, children=texts)
-    early = create(installation, emulator, name, children=texts)
-    (page_id,) = find_page_ids(emulator, name)
-    wait_until(lambda: len(emulator.workspace.pages[page_id].children) == 150)
-    late = create(installation, emulator, name, children=texts)
-
-    assert early.status_code in {200, 502}
-    assert page_id == late.json()["data"]["page_id"]
-    assert 150 == len(emulator.workspace.pages[page_id].children)
-
-
 @requirement("common-112", "common-113")
 def test_history_reports_interrupted_run_and_recovered_retry(
     installation: Installation, emulator: NotesEmulator

@@ -289,17 +289,6 @@ def test_page_with_truncated_people_is_recognised(gateway: Gateway, leads: str) 
 # The vendor fails
 
 
-@requirement("common-7")
-@pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"Retry-After": "soon"}, {"Retry-After": "nan"}, {}])
-@pytest.mark.parametrize("status", [429, 529])
-def test_throttled_write_is_retried(gateway: Gateway, leads: str, status: int, headers: dict[str, str]) -> None:
-    name = new_name()
-    inject_status(gateway, "POST", PAGES, status, headers=headers, body={"object": "error", "code": "rate_limited"})
-
-    assert 200 == create(gateway, leads, name).status
-    assert 1 == count_pages(gateway, leads, name)
-
-
 def test_blocked_request_is_not_retried(gateway: Gateway) -> None:
     reason = {
         "object": "error",
@@ -318,31 +307,6 @@ def test_503_with_the_saved_page_is_a_success(gateway: Gateway, leads: str) -> N
 
     assert 200 == created.status
     assert 120 == len(get_block_texts(gateway, created.data["page_id"]))
-    assert 1 == count_pages(gateway, leads, name)
-
-
-def test_503_without_a_saved_page_is_retryable(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.knob("notes", next_create="503_uncommitted")
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 200 == again.status
-    assert 1 == count_pages(gateway, leads, name)
-
-
-def test_slow_response_within_the_timeout_succeeds(gateway: Gateway, leads: str) -> None:
-    gateway.fault("notes", method="POST", path=PAGES, fault="slow_body", seconds=0.5)
-
-    assert 200 == create(gateway, leads, new_name()).status
-
-
-def test_page_is_found_after_a_response_timeout(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="slow_body", seconds=5.5)
-
-    assert 200 == create(gateway, leads, name).status
     assert 1 == count_pages(gateway, leads, name)
 
 
@@ -366,13 +330,6 @@ def test_row_limit_is_reported_without_a_retry(gateway: Gateway, leads: str) -> 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
     assert [{"vendor_code": "row_limit_exceeded"}] == reply.facts
     assert 1 == len([entry for entry in gateway.sandbox.emulators["notes"].context.request_log if entry.status == 409])
-
-
-def test_html_403_is_an_upstream_error(gateway: Gateway) -> None:
-    inject_status(gateway, "POST", "/v1/search", 403, body="<html>Attention required</html>")
-    reply = gateway.get("/notes/databases")
-
-    assert (502, "upstream_error") == (reply.status, reply.code)
 
 
 def test_missing_capability_is_reported_as_forbidden(gateway: Gateway, leads: str) -> None:

@@ -29,15 +29,6 @@ def test_all_shared_databases_are_listed_once_newest_first(gateway: Gateway) -> 
     assert sorted(listed, key=lambda item: item["last_edited_at"], reverse=True) == listed
 
 
-@requirement("notes-5")
-@pytest.mark.parametrize("limit", [1, 7, 100])
-def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
-    pages = [page.data for page in gateway.pages("/notes/databases", limit=limit, query="marketing")]
-
-    assert {limit} >= {len(page) for page in pages[:-1]}
-    assert 1 <= len(pages[-1]) <= limit
-
-
 def test_database_edited_during_paging_is_listed_once(gateway: Gateway, leads: str) -> None:
     first = gateway.get("/notes/databases", limit=100)
     gateway.act("notes", action="rename_property", database_id=leads, property="Due", name="Deadline")

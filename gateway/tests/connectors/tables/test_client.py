@@ -19,7 +19,6 @@ from connector_gateway.kit.errors import (
     RecordNotFound,
     SelectOptionMissing,
     TableNotFound,
-    UpstreamError,
     UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
@@ -119,23 +118,6 @@ def test_a_missing_object_is_reported_without_vendor_text() -> None:
         unwrap(build_response(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
-
-
-def test_a_successful_response_is_decoded() -> None:
-    assert wire.RecordFields(id="recA", fields={"fld1": 5}) == unwrap(
-        build_response(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
-    )
-
-
-@pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
-def test_a_successful_response_of_an_unknown_shape_is_unexpected(body: Any) -> None:
-    with pytest.raises(UpstreamUnexpected):
-        unwrap(build_response(200, body), wire.RecordFields)
-
-
-def test_a_successful_response_without_json_is_a_failure() -> None:
-    with pytest.raises(UpstreamError):
-        unwrap(build_response(200, b"<html>"), wire.RecordFields)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.mapping.batches import Draft
 from connector_gateway.kit.errors import (
-    GatewayError,
     OutcomeUnknown,
     SelectOptionMissing,
     TableNotFound,
@@ -219,19 +218,6 @@ def test_bases_without_record_access_are_not_searched() -> None:
     ]
 
     assert ["appB", "appC"] == mapping.schemas.open_bases(bases)
-
-
-# Several violations
-
-
-def test_all_errors_are_reported_in_order_and_the_first_sets_the_code() -> None:
-    with pytest.raises(GatewayError) as raised:
-        mapping.records.to_vendor_fields(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
-
-    assert "lossy_cast" == raised.value.code
-    assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [
-        (detail["code"], detail["field"]) for detail in raised.value.details
-    ]
 
 
 # Vendor shapes
