@@ -289,6 +289,17 @@ def test_page_with_truncated_people_is_recognised(gateway: Gateway, leads: str) 
 # The vendor fails
 
 
+@requirement("common-7")
+@pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"Retry-After": "soon"}, {"Retry-After": "nan"}, {}])
+@pytest.mark.parametrize("status", [429, 529])
+def test_throttled_write_is_retried(gateway: Gateway, leads: str, status: int, headers: dict[str, str]) -> None:
+    name = new_name()
+    inject_status(gateway, "POST", PAGES, status, headers=headers, body={"object": "error", "code": "rate_limited"})
+
+    assert 200 == create(gateway, leads, name).status
+    assert 1 == count_pages(gateway, leads, name)
+
+
 def test_blocked_request_is_not_retried(gateway: Gateway) -> None:
     reason = {
         "object": "error",
@@ -330,6 +341,13 @@ def test_row_limit_is_reported_without_a_retry(gateway: Gateway, leads: str) -> 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
     assert [{"vendor_code": "row_limit_exceeded"}] == reply.facts
     assert 1 == len([entry for entry in gateway.sandbox.emulators["notes"].context.request_log if entry.status == 409])
+
+
+def test_html_403_is_an_upstream_error(gateway: Gateway) -> None:
+    inject_status(gateway, "POST", "/v1/search", 403, body="<html>Attention required</html>")
+    reply = gateway.get("/notes/databases")
+
+    assert (502, "upstream_error") == (reply.status, reply.code)
 
 
 def test_missing_capability_is_reported_as_forbidden(gateway: Gateway, leads: str) -> None:
