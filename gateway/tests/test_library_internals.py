@@ -19,14 +19,14 @@ PARTS = [
     *(("cli/serve/server.py", Server, name) for name in ("startup", "on_tick", "shutdown", "handle_exit")),
     *(("cli/serve/server.py", Server, name) for name in ("capture_signals", "servers", "server_state", "force_exit")),
     *(
-        ("http/server/http11_protocol.py", HttpToolsProtocol, name)
+        ("http/server/http11.py", HttpToolsProtocol, name)
         for name in (
             *("_start_asgi_task", "_unset_keepalive_if_required", "on_message_begin", "on_headers_complete", "on_body"),
             *("on_message_complete", "cycle", "flow", "parser", "pipeline", "scope"),
         )
     ),
     *(
-        ("http/server/fast_response_writer.py", RequestResponseCycle, name)
+        ("http/server/response_writer.py", RequestResponseCycle, name)
         for name in (
             *("access_log", "chunked_encoding", "default_headers", "disconnected", "expected_content_length", "flow"),
             *("keep_alive", "message_event", "response_complete", "response_started", "waiting_for_100_continue"),

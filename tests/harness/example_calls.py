@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT

@@ -21,7 +21,7 @@ from connector_gateway.cli.installation import emulator_settings
 from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import KeyScope
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from connector_gateway.http.server.http11_protocol import ClientProtocol
+from connector_gateway.http.server.http11 import ClientProtocol
 from harness.gateway_server import Gateway
 
 

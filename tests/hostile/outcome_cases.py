@@ -13,7 +13,7 @@ from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import resolve_remedy
-from connector_gateway.core.writes.write_protocol import CHECK_UPSTREAM_FIRST
+from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Gateway, Reply

@@ -22,7 +22,7 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import decrypt_data
-from connector_gateway.core.writes.backup_restore_detection import get_or_create_installation
+from connector_gateway.core.writes.restore_detection import get_or_create_installation
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings

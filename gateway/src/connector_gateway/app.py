@@ -13,8 +13,8 @@ from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.sessions import Sessions
-from connector_gateway.core.access.token_throttle import TokenThrottle
 from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.background_jobs import JobRunner
 from connector_gateway.core.backlog_metrics import BacklogMonitor
 from connector_gateway.core.call_executor import CallExecutor
@@ -32,21 +32,21 @@ from connector_gateway.core.connections import (
     TokenRefresher,
     Vault,
 )
-from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
+from connector_gateway.core.events.restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.heartbeats import ProcessHeartbeats
+from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import RunRetention
-from connector_gateway.core.history.run_filters import event_types
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.core.onboarding_progress import read_onboarding_progress
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.upstream_config import with_events
-from connector_gateway.core.process_heartbeats import ProcessHeartbeats
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.secrets.startup_check import check_decryptable
@@ -55,15 +55,15 @@ from connector_gateway.core.webhooks.delivery_positions import DeliveryPositions
 from connector_gateway.core.webhooks.delivery_worker import DeliveryWorker
 from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.core.webhooks.subscriptions import Webhooks
-from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
 from connector_gateway.core.writes.change_log import ChangeLog
 from connector_gateway.core.writes.idempotency_claims import Claims
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
-from connector_gateway.core.writes.ownership import ObjectOwnership
-from connector_gateway.core.writes.write_protocol import WriteProtocol
+from connector_gateway.core.writes.object_ownership import ObjectOwnership
+from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.restore_detection import BackupRestoreDetector, get_or_create_installation
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.api.routes import ApiContext
-from connector_gateway.http.asgi_application import Check
+from connector_gateway.http.asgi import Check
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.server.client_ip import ForwardedClient
@@ -80,9 +80,9 @@ from connector_gateway.settings import Settings
 from connector_gateway.storage.shared.interface import SharedState
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
-from connector_gateway.storage.sql.backup_restore_witnesses import FileWitness, Witness
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.engines import database_file
+from connector_gateway.storage.sql.restore_markers import FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import FileLock
 
 if TYPE_CHECKING:

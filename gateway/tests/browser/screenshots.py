@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
 from harness.example_calls import arguments, called
 from harness.gateway_server import Gateway, free_port, run_gateway

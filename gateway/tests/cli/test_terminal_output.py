@@ -105,7 +105,7 @@ def test_a_single_object_is_printed_in_full() -> None:
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
-def test_only_fitting_columns_are_printed(width: int, columns: int) -> None:
+def test_only_columns_that_fit_are_printed(width: int, columns: int) -> None:
     assert columns == count_visible_columns([10, 5, 5], width)
 
 

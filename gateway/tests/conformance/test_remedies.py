@@ -17,10 +17,10 @@ from pydantic_core import from_json, to_json
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, resolve_remedy
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
-from connector_gateway.core.writes.write_protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
-from connector_gateway.http.console.console_request import NAVIGATION
+from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

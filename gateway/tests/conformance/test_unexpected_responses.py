@@ -42,7 +42,7 @@ ROW = {"id": "rec1", "createdTime": AT, "fields": {}}
 ME, OBJECTS = "/gmail/v1/users/me", "/crm/objects/2026-09"
 
 
-class UnexpectedResponse(NamedTuple):
+class Case(NamedTuple):
     """A call, its vendor request that gets *body* with status 200, and the unexpected part of that body."""
 
     call: str
@@ -53,59 +53,35 @@ class UnexpectedResponse(NamedTuple):
     place: str | None = None
 
 
-ODD = [
-    UnexpectedResponse("notes 0", "POST /v1/search", {"results": 5}, "results"),
-    UnexpectedResponse(
-        "notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": 5}]}, "last_edited_time"
-    ),
-    UnexpectedResponse(
-        "notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": "2026-11-02T09:30:00"}]}
-    ),
-    UnexpectedResponse(
-        "notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"
-    ),
-    UnexpectedResponse(
-        "notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"
-    ),
-    UnexpectedResponse("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
-    UnexpectedResponse("boards 0", "GET /1/boards", {"name": ["Ops"]}, "name"),
-    UnexpectedResponse("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
-    UnexpectedResponse("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
-    UnexpectedResponse("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
-    UnexpectedResponse("boards.attach_checklist", "GET /1/cards", {}),
-    UnexpectedResponse("mail 0", f"GET {ME}/messages", {"messages": [{"threadId": "1"}]}, "messages[0]"),
-    UnexpectedResponse("mail 0", f"GET {ME}/messages/", MESSAGE | {"internalDate": "soon"}, "internalDate"),
-    UnexpectedResponse("mail 0", f"GET {ME}/messages/", MESSAGE | {"payload": {"parts": [{"body": {"size": "12"}}]}}),
-    UnexpectedResponse("mail 0", f"GET {ME}/labels", {"labels": [{"id": 1, "name": 2}]}, "labels[0].id"),
-    UnexpectedResponse("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": []}),
-    UnexpectedResponse("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": [{"sendAsEmail": ""}]}),
-    UnexpectedResponse(
-        "chat 0", "GET /api/conversations.list", {"ok": True, "channels": [{"id": "D1", "is_im": True}]}
-    ),
-    UnexpectedResponse(
-        "chat 0", "GET /api/conversations.list", {"ok": True, "channels": [CHANNEL | {"num_members": "3"}]}
-    ),
-    UnexpectedResponse(
-        "chat.post_message", "GET /api/auth.test", {"ok": True, "url": "https://northwind-labs.slack.com/"}
-    ),
-    UnexpectedResponse(
-        "crm 0", f"POST {OBJECTS}/contacts/batch/read", {"results": [RECORD | {"createdAt": "yesterday"}]}
-    ),
-    UnexpectedResponse(
-        "crm 1", f"POST {OBJECTS}/contacts/search", {"results": [RECORD | {"properties": {"email": 7}}]}
-    ),
-    UnexpectedResponse(
-        "crm.create_deal", "GET /crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]"
-    ),
-    UnexpectedResponse("crm.update_deal", f"GET {OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt"),
-    UnexpectedResponse("crm.create_or_update_contact", "GET /account-info", {"portalId": {"id": 1}}, "portalId"),
-    UnexpectedResponse(
-        "tables 0", "GET /v0/meta/bases", {"tables": [TABLE | {"fields": [FIELD], "name": None}]}, "tables[0].name"
-    ),
-    UnexpectedResponse(
-        "tables 0", "GET /v0/app", {"records": [ROW | {"createdTime": "yesterday"}]}, "records[0].createdTime"
-    ),
-    UnexpectedResponse("tables.create_records", "GET /v0/meta/bases", {"tables": [None]}, "tables[0]"),
+CASES = [
+    Case("notes 0", "POST /v1/search", {"results": 5}, "results"),
+    Case("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": 5}]}, "last_edited_time"),
+    Case("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": "2026-11-02T09:30:00"}]}),
+    Case("notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"),
+    Case("notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"),
+    Case("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
+    Case("boards 0", "GET /1/boards", {"name": ["Ops"]}, "name"),
+    Case("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
+    Case("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
+    Case("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
+    Case("boards.attach_checklist", "GET /1/cards", {}),
+    Case("mail 0", f"GET {ME}/messages", {"messages": [{"threadId": "1"}]}, "messages[0]"),
+    Case("mail 0", f"GET {ME}/messages/", MESSAGE | {"internalDate": "soon"}, "internalDate"),
+    Case("mail 0", f"GET {ME}/messages/", MESSAGE | {"payload": {"parts": [{"body": {"size": "12"}}]}}),
+    Case("mail 0", f"GET {ME}/labels", {"labels": [{"id": 1, "name": 2}]}, "labels[0].id"),
+    Case("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": []}),
+    Case("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": [{"sendAsEmail": ""}]}),
+    Case("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [{"id": "D1", "is_im": True}]}),
+    Case("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [CHANNEL | {"num_members": "3"}]}),
+    Case("chat.post_message", "GET /api/auth.test", {"ok": True, "url": "https://northwind-labs.slack.com/"}),
+    Case("crm 0", f"POST {OBJECTS}/contacts/batch/read", {"results": [RECORD | {"createdAt": "yesterday"}]}),
+    Case("crm 1", f"POST {OBJECTS}/contacts/search", {"results": [RECORD | {"properties": {"email": 7}}]}),
+    Case("crm.create_deal", "GET /crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]"),
+    Case("crm.update_deal", f"GET {OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt"),
+    Case("crm.create_or_update_contact", "GET /account-info", {"portalId": {"id": 1}}, "portalId"),
+    Case("tables 0", "GET /v0/meta/bases", {"tables": [TABLE | {"fields": [FIELD], "name": None}]}, "tables[0].name"),
+    Case("tables 0", "GET /v0/app", {"records": [ROW | {"createdTime": "yesterday"}]}, "records[0].createdTime"),
+    Case("tables.create_records", "GET /v0/meta/bases", {"tables": [None]}, "tables[0]"),
 ]
 
 numbers = count(1)
@@ -113,40 +89,33 @@ numbers = count(1)
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with (
-        run_emulators(**EMULATORS) as sandbox,
-        run_all_connectors(sandbox, tmp_path_factory.mktemp("started")) as started,
-    ):
+    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, tmp_path_factory.mktemp("case")) as started:
         yield started
 
 
 @requirement("common-44", "common-51")
-@pytest.mark.parametrize(
-    "unexpected", ODD, ids=[f"{unexpected.call}: {unexpected.request}, {unexpected.place}" for unexpected in ODD]
-)
-def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(
-    started: AllConnectors, unexpected: UnexpectedResponse
-) -> None:
-    connector = unexpected.call.partition(" ")[0].partition(".")[0]
-    gateway, content = started.with_new_connection(connector), f"odd {next(numbers)}"
-    method, path = unexpected.request.split()
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.call}: {case.request}, {case.place}" for case in CASES])
+def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(started: AllConnectors, case: Case) -> None:
+    connector = case.call.partition(" ")[0].partition(".")[0]
+    gateway, content = started.with_new_connection(connector), f"case {next(numbers)}"
+    method, path = case.request.split()
     started.gateway.clear(connector)
 
     def call() -> Reply:
-        if "." in unexpected.call:
-            return write(gateway, started.world, unexpected.call, content, content)
-        return read(gateway, connector, started.read_calls(connector)[int(unexpected.call.partition(" ")[2])])
+        if "." in case.call:
+            return write(gateway, started.world, case.call, content, content)
+        return read(gateway, connector, started.read_calls(connector)[int(case.call.partition(" ")[2])])
 
-    if "." in unexpected.call:
-        started.prepare(unexpected.call, content)
-    gateway.fault(connector, fault="status", status=200, method=method, path=path, body=unexpected.body)
+    if "." in case.call:
+        started.prepare(case.call, content)
+    gateway.fault(connector, fault="status", status=200, method=method, path=path, body=case.body)
     first, again = call(), call()
 
     assert (502, "upstream_unexpected") == (first.status, first.code)
-    assert unexpected.place is None or [{"place": unexpected.place}] == first.details
+    assert case.place is None or [{"place": case.place}] == first.details
     assert 200 == again.status
-    assert "." not in unexpected.call or [] == list(defects(started.world, unexpected.call, content, again))
+    assert "." not in case.call or [] == list(defects(started.world, case.call, content, again))
 
 
 def test_every_connector_is_covered() -> None:
-    assert set(CONNECTORS) <= {unexpected.call.partition(" ")[0].partition(".")[0] for unexpected in ODD}
+    assert set(CONNECTORS) <= {case.call.partition(" ")[0].partition(".")[0] for case in CASES}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from connector_gateway.core.pacing.request_pacer import BackgroundPacer, ConnectionPacer
+from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded

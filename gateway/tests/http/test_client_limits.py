@@ -16,7 +16,7 @@ from connector_gateway.http.server.connection_limits import (
     ConnectionLimits,
     client_network,
 )
-from connector_gateway.http.server.http11_protocol import (
+from connector_gateway.http.server.http11 import (
     BODY_SECONDS,
     HEAD_SECONDS,
     LINGER_SECONDS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.access import token_throttle
+from connector_gateway.core.access import wrong_token_throttle
 from connector_gateway.http.openapi import openapi
 from harness.gateway_server import OPERATOR, Gateway
 
@@ -36,7 +36,7 @@ def schema(request_generator: ModuleType) -> Any:
 @pytest.fixture(autouse=True)
 def suppress_throttle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send a wrong token with every case; the token throttle has separate tests."""
-    monkeypatch.setattr(token_throttle, "DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(wrong_token_throttle, "DELAY_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize(("path", "method"), list_operations(CALLS))

@@ -8,7 +8,7 @@ import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from connector_gateway.http.server.fast_response_writer import with_response_heads
+from connector_gateway.http.server.response_writer import with_response_heads
 
 LENGTH = (b"content-length", b"2")
 USUAL = [(b"content-type", b"application/json"), (b"x-run-id", b"run_1"), (b"warning", b'199 - "\tLate\xe9"'), LENGTH]

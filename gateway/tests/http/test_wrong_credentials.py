@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.access.token_throttle import BURST, DELAY_SECONDS, MAX_DELAYED_PER_ADDRESS, TokenThrottle
+from connector_gateway.core.access.wrong_token_throttle import (
+    BURST,
+    DELAY_SECONDS,
+    MAX_DELAYED_PER_ADDRESS,
+    TokenThrottle,
+)
 from harness.clocks import NOON
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.mcp_clients import PATH as AGENTS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.pacing.request_pacer import ConnectionPacer
+from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.errors.error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.budget import Budget, Charge

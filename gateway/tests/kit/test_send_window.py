@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing.request_pacer import ConnectionPacer
+from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.core.pacing.request_pacer import ConnectionPacer
+from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.budget import Budget, Charge

@@ -140,5 +140,5 @@ def test_a_declaration_is_a_command_with_the_texts_of_its_parameters() -> None:
 
     assert "list [OPTIONS] WORKSPACE_ID" in help_text
     assert "List the shelves of a workspace." in help_text
-    assert "--label TEXT  Only shelves with one of these labels. May be repeated.\n" in help_text
+    assert "--label TEXT  Only shelves with one of these labels. Can be repeated.\n" in help_text
     assert "--archived" in help_text

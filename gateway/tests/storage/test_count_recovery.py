@@ -131,7 +131,7 @@ async def test_budgets_are_not_used_until_all_live_processes_have_reported(proce
 
 
 SENT = st.tuples(st.lists(st.integers(0, 4), min_size=3, max_size=3), st.sampled_from([0.1, 0.6, 1.1, 4.0]))
-"""How much each process tries to send, and the seconds since its previous requests."""
+"""The requests that each process tries to send, and the seconds since its previous ones."""
 
 
 @requirement("common-199")

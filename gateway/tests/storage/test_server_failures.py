@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.process_heartbeats import ProcessHeartbeats
 from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName, Claims
 from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock

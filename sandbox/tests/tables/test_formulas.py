@@ -9,9 +9,9 @@ from harness.clocks import ManualClock
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.data.cell_values import Reader
-from workspace_sandbox.tables.formulas.formula_parser import parse
-from workspace_sandbox.tables.formulas.formula_values import Row
 from workspace_sandbox.tables.formulas.functions import FUNCTIONS
+from workspace_sandbox.tables.formulas.parser import parse
+from workspace_sandbox.tables.formulas.values import Row
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ COMMANDS = {
     "audit": (f"{HERE}.manage.audit", RESOURCES["audit"]),
     "runs": (f"{HERE}.runs", RESOURCES["runs"]),
     "restored": (
-        f"{HERE}.manage.restore_declaration",
+        f"{HERE}.manage.declare_restore",
         "Record that the database was restored from a backup.",
     ),
     "vault": (f"{HERE}.manage.secret_rotation", "Re-encrypt all stored secrets with the newest key."),

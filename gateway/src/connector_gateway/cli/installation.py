@@ -25,7 +25,7 @@ from connector_gateway.cli.dev.data_folder import (
     load_state,
     not_running_message,
 )
-from connector_gateway.cli.gateway_target import local_settings
+from connector_gateway.cli.gateway_address import local_settings
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.audited_actions import Actor, act_as

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.gateway_address import data_folder
 from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
 from connector_gateway.cli.manage.local_routes import run_route
@@ -20,7 +20,7 @@ from connector_gateway.cli.terminal_tables import count_visible_columns, format_
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.run_explanations import explain_run
-from connector_gateway.core.writes.idempotency_texts import describe_outcome
+from connector_gateway.core.writes.idempotency_messages import describe_outcome
 from connector_gateway.kit.models import Page, Params
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs

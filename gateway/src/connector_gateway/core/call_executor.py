@@ -15,16 +15,16 @@ from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, cursor_scope, object_lock
 from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
-from connector_gateway.core.connections.connection_cache import ConnectionCaches
+from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.core.error_details import truncate
-from connector_gateway.core.history.run_filters import DOWNLOAD
+from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
-from connector_gateway.core.pacing.request_pacer import BackgroundPacer, ConnectionPacer, with_slack
+from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
 from connector_gateway.core.pacing.upstream_config import UpstreamConfig
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.write_protocol import WriteProtocol
+from connector_gateway.core.writes.protocol import WriteProtocol
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound

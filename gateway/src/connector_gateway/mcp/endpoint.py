@@ -14,8 +14,8 @@ from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.connections import ConnectionSelector
 from connector_gateway.core.error_details import truncate
 from connector_gateway.core.history.runs import RunStore
-from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.cached_documents import LazyDocument
+from connector_gateway.http.api.request_bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, error_response
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed

@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway.core.calls.concurrency import MAX_PER_LINK
-from connector_gateway.http.server.http11_protocol import UNREAD_SECONDS
+from connector_gateway.http.server.http11 import UNREAD_SECONDS
 from gateway.tests.connectors.mail.vendor_view import (
     VendorInspector,
     build_attachment,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from gateway.tests.connectors.tables.vendor_view import VendorInspector, copy_bases, inspect
 from harness.all_connectors import only

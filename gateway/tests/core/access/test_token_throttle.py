@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from connector_gateway.core.access.token_throttle import (
+from connector_gateway.core.access.wrong_token_throttle import (
     BURST,
     DELAY_SECONDS,
     MAX_ADDRESSES,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.events.authorisation_probe import (
+from connector_gateway.core.events.access_probe import (
     BACKOFF_SECONDS,
     BURST,
     MAX_CONNECTIONS,
     SECONDS_PER_REQUEST,
 )
-from connector_gateway.core.events.authorisation_probe import AuthorisationProbe as Asking
+from connector_gateway.core.events.access_probe import AuthorisationProbe as Asking
 from connector_gateway.core.events.polling import LeaseLost
 from connector_gateway.core.events.watch_listener import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError

@@ -17,8 +17,8 @@ from connector_gateway.core.events.polling import (
     _retry_delay,
 )
 from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.process_heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
 from connector_gateway.kit.events import PollContext, Snapshot

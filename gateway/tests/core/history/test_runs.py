@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import inspect
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.history.retention import RunRetention
-from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.process_heartbeats import (
+from connector_gateway.core.heartbeats import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
     PEER_CHECK_SECONDS,
     ProcessHeartbeats,
 )
+from connector_gateway.core.history.retention import RunRetention
+from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.idempotency_claims import Claims
 from connector_gateway.kit.errors import (

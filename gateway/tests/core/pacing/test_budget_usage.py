@@ -13,7 +13,7 @@ from connector_gateway.core.pacing.budget_usage import (
     BudgetUsage,
     UsageTracker,
 )
-from connector_gateway.core.pacing.request_pacer import ConnectionPacer, with_slack
+from connector_gateway.core.pacing.pacer import ConnectionPacer, with_slack
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.storage.shared.interface import ResolvedCharge

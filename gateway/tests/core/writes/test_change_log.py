@@ -1,4 +1,4 @@
-"""Which recorded changes count as later changes of the same object, on both databases."""
+"""The search for later changes of the same object, on both databases."""
 
 import hashlib
 

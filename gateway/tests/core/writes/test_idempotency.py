@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import ColumnElement, select, update
 
 from connector_gateway.core.connections import Vault
+from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import RunRecorder
-from connector_gateway.core.process_heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
-from connector_gateway.core.writes.write_protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
+from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     GatewayError,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.http.console.console_request import ConsoleRoute
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser, HtmlPage

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector_gateway.http.console.console_request import ConsoleRoute
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser

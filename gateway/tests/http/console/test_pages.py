@@ -89,7 +89,7 @@ def test_an_unknown_page_is_reported_with_the_navigation_and_the_closest_page(op
     operator.http.headers["Accept"] = "text/html"
     page = operator.open("/console/connection")
 
-    assert (404, "Not found") == (page.status, page.heading)
+    assert (404, "Page not found") == (page.status, page.heading)
     assert page.link("/console/connections") == page.link("Connections")
 
 

@@ -15,9 +15,9 @@ from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
 from workspace_sandbox.boards.data.state import Action, Author
 from workspace_sandbox.boards.deliveries import WebhookSender
+from workspace_sandbox.boards.rate_limits import MEMBER_ROUTES, BudgetKey, RateLimiter
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
-from workspace_sandbox.boards.throttle import MEMBER_ROUTES, BudgetKey, RateLimiter
 from workspace_sandbox.boards.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.route_coverage import SupportedRoute

@@ -13,9 +13,9 @@ from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.data import default_data, seeding
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, WebhookSender
 from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.rate_limits import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, ApiRoute
-from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.input_validation import Field, one_of

@@ -10,7 +10,7 @@ from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.channel import Channel, ChannelType
 from workspace_sandbox.chat.data.state import Workspace
 from workspace_sandbox.chat.errors import ApiError
-from workspace_sandbox.chat.throttle import RateLimiter
+from workspace_sandbox.chat.rate_limits import RateLimiter
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
 """The first part of the scopes for each type of conversation."""

@@ -18,8 +18,8 @@ from workspace_sandbox.chat.api import (
     team,
     users,
 )
+from workspace_sandbox.chat.rate_limits import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
 from workspace_sandbox.kit.routes import PageRoute, Route, page
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")

@@ -13,8 +13,8 @@ from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import WebhookSender
 from workspace_sandbox.crm.errors import ApiError, error_page
+from workspace_sandbox.crm.rate_limits import RateLimiter
 from workspace_sandbox.crm.routes import ROUTES, ApiRoute
-from workspace_sandbox.crm.throttle import RateLimiter
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.errors import VendorErrorResponse

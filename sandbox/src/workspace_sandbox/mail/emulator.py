@@ -27,9 +27,9 @@ from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
 from workspace_sandbox.mail.errors import FORCED, THROTTLES, ApiError
 from workspace_sandbox.mail.http_messages import HttpRequest, Reply
+from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
-from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.user_actions import ACTS
 
 SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")

@@ -13,8 +13,8 @@ from workspace_sandbox.mail.api.message_json import Resources
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
 from workspace_sandbox.mail.errors import invalid_value, unknown_parameter
+from workspace_sandbox.mail.rate_limits import RateLimiter
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
-from workspace_sandbox.mail.throttle import RateLimiter
 
 METADATA = f"{AUTH}gmail.metadata"
 STANDARD = frozenset(

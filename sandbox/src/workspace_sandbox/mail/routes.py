@@ -10,7 +10,7 @@ from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, GoogleOAuth
 from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
-from workspace_sandbox.mail.api.settings_routes import SETTINGS
+from workspace_sandbox.mail.api.settings import SETTINGS
 from workspace_sandbox.mail.request import ApiRoute, Operation, gmail_scopes
 from workspace_sandbox.mail.request import define_method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind

@@ -19,9 +19,9 @@ from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.errors import ApiError
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
+from workspace_sandbox.notes.rate_limits import RateLimiter
 from workspace_sandbox.notes.request import ApiRequest, read_body, read_version
 from workspace_sandbox.notes.routes import ROUTES, ApiRoute
-from workspace_sandbox.notes.throttle import RateLimiter
 from workspace_sandbox.notes.user_actions import ACTS
 
 

@@ -20,9 +20,9 @@ from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
 from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
 from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
+from workspace_sandbox.tables.rate_limits import RateLimiter
 from workspace_sandbox.tables.request import ApiRequest, read_body
 from workspace_sandbox.tables.routes import ROUTES, ApiRoute
-from workspace_sandbox.tables.throttle import RateLimiter
 from workspace_sandbox.tables.user_actions import USER_ACTIONS
 
 DAY = 86_400

@@ -39,7 +39,7 @@ from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.audited_actions import Actor, act_as
-from connector_gateway.core.public_urls.public_file_fetcher import PublicFileFetcher
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.task_cancellation import cancel_and_wait

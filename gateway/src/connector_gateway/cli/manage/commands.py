@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from connector_gateway.cli.command_groups import Command, Group
-from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.gateway_address import data_folder
 from connector_gateway.cli.manage.credentials import read_credentials
 from connector_gateway.cli.options import FieldOption, Instant, Json, to_param_type, to_single_line
 from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_sentence, print_to_stderr, show

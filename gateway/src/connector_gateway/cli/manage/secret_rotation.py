@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.command_groups import Group
-from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.gateway_address import data_folder
 from connector_gateway.cli.installation import run_and_print
 from connector_gateway.cli.output import as_json
 

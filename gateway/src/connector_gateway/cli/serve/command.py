@@ -16,7 +16,7 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.gateway_address import data_folder
 from connector_gateway.cli.installation import load_environment, load_settings
 from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server

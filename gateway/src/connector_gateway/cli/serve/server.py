@@ -25,7 +25,7 @@ from connector_gateway.cli.serve.worker import SupervisorChannel
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.core.history.runs import CURRENT_RUN
 from connector_gateway.http import AsgiApp
-from connector_gateway.http.server.http11_protocol import ClientProtocol
+from connector_gateway.http.server.http11 import ClientProtocol
 from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.redaction import redact
 

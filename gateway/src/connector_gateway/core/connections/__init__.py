@@ -4,9 +4,9 @@ from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.connections.connection_setup import ConnectionSetup
 from connector_gateway.core.connections.oauth_flow import ConsentFlow
 from connector_gateway.core.connections.selection import ConnectionSelector
+from connector_gateway.core.connections.setup import ConnectionSetup
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient
 from connector_gateway.core.connections.token_refresh import IdleTokenRefresher, TokenRefresher

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.pacing.request_pacer import AnonymousPacer, with_slack
+from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
 from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from connector_gateway.core.pacing.request_pacer import ConnectionPacer
+from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock

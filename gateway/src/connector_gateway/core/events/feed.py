@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.events.authorisation_probe import AuthorisationProbe
+from connector_gateway.core.events.access_probe import AuthorisationProbe
 from connector_gateway.core.events.feed_gaps import describe_gap, format_time, select_gaps_since
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked

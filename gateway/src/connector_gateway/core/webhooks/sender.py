@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from connector_gateway.core.access.return_urls import LOOPBACK, url_problem
-from connector_gateway.core.public_urls.public_ip_addresses import is_public, restricted_connector
+from connector_gateway.core.public_urls.allowed_addresses import is_public, restricted_connector
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
 TIMEOUT_SECONDS = 15.0

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.prepared_operation import AnyResult, PreparedOperation, ReadOnlySteps, object_scope
-from connector_gateway.core.writes.ownership import ObjectOwnership
+from connector_gateway.core.writes.object_ownership import ObjectOwnership
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.json_encoding import encode_json

@@ -11,7 +11,7 @@ from typing import Any
 
 from connector_gateway.core.calls.prepared_operation import PreparedOperation
 from connector_gateway.core.writes.journal import JournalEntry
-from connector_gateway.core.writes.ownership import CompetingWrites, ObjectOwnership
+from connector_gateway.core.writes.object_ownership import CompetingWrites, ObjectOwnership
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import WorkspaceId

@@ -12,12 +12,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.access.keys import ApiKeys, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
-from connector_gateway.core.access.token_throttle import TokenThrottle
+from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
-from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.idempotency_key import NormalizedKey
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.http.api.bodies import read_body
+from connector_gateway.http.api.request_bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response
 from connector_gateway.http.server.connection_limits import client_network
 from connector_gateway.http.server.metrics import Metrics

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.console_request import ROOT
+from connector_gateway.http.console.request import ROOT
 from connector_gateway.http.pages import Pages
 
 SESSION = "gateway_console"

@@ -12,11 +12,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.audited_actions import Actor
-from connector_gateway.http.api.bodies import read_raw
+from connector_gateway.http.api.request_bodies import read_raw
 from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error
-from connector_gateway.http.console.console_request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, set_cookie
+from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, ServiceFailure
@@ -78,7 +78,7 @@ class ConsoleEndpoint:
             request.operator.require_admin()
         except AdminRoleRequired as error:
             actor = Actor(request.operator.name, request.context.address, "console")
-            await request.management.audit.record_rejection(actor, self._route.audited_action, error.code)
+            await request.management.audit.record_rejection(actor, self._route.audit_name, error.code)
             raise
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from starlette.responses import Response
 
 from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
-from connector_gateway.http.console.console_request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
 from connector_gateway.http.console.form_builder import LIST_PARAMETERS, build_form, check_filters, requested_filters
 from connector_gateway.http.console.forms import parse_form, to_field_text
 from connector_gateway.http.console.pages import connections, webhooks, workspaces
 from connector_gateway.http.console.pages.runs import build_rows
+from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
 from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
@@ -57,11 +57,10 @@ def _routes(name: str) -> Sequence[ConsoleRoute]:
     routes = [ConsoleRoute("GET", path, partial(show_list, name))]
     for action in sorted(list_actions(name), key=lambda one: not one.creates):
         action_path = f"{path}/{action.name}" if action.creates else f"{path}/{{identifier}}/{action.name}"
+        handlers = {"GET": partial(ask, name, action), "POST": partial(carry_out, name, action)}
         routes += [
-            ConsoleRoute(
-                method, action_path, partial(perform, name, action), for_admins=True, audited_action=action.route.name
-            )
-            for method, perform in (("GET", ask), ("POST", carry_out))
+            ConsoleRoute(method, action_path, handler, for_admins=True, audit_name=action.route.name)
+            for method, handler in handlers.items()
         ]
     # A run has a page of its own, and an entry of the audit trail has none.
     if identifier_field(LISTS[name]) and name != RUNS.name:
@@ -172,22 +171,14 @@ async def ask(
         folded=not action.replaces,
         problem=problem,
     )
-    back = f"{name}/{request.path_param('identifier')}" if record is not None else name
-    title = (
-        request.console.vendor_name(connector)
-        if record is None
-        else _title(request, record) or request.path_param("identifier")
-    )
-    return request.show(
-        "form.html",
-        problem=problem,
-        form=form,
-        connector=connector,
-        action=action,
-        resource=name,
-        title=title,
-        back=back,
-    )
+    identifier = "" if record is None else request.path_param("identifier")
+    title = request.console.vendor_name(connector) if record is None else _title(request, record) or identifier
+    target: Mapping[str, Any] = {
+        "resource": name,
+        "title": title,
+        "back": f"{name}/{identifier}" if identifier else name,
+    }
+    return request.show("form.html", problem=problem, form=form, connector=connector, action=action, **target)
 
 
 def _names_connector(action: ResourceAction) -> bool:
@@ -228,20 +219,13 @@ async def _show_result(name: str, action: ResourceAction, request: ConsoleReques
     """Show the result of an action: secrets that are displayed once, or the affected object."""
     if action.route is test_connection:
         return await show(name, request, tested=result)
-    once = [
-        field for field in describe_fields(type(result)) if _is_displayed_once(field) and getattr(result, field.name)
-    ]
+    fields = describe_fields(type(result))
+    once = [field for field in fields if _is_displayed_once(field) and getattr(result, field.name)]
     if once:
         # Included in this response only, and under no URL that could be opened again, since it is not stored.
         identifier = getattr(result, identifier_field(LISTS[name]))
-        return request.show(
-            "shown_once.html",
-            fields=once,
-            result=result,
-            resource=name,
-            identifier=identifier,
-            steps=await request.steps(),
-        )
+        target, steps = {"resource": name, "identifier": identifier}, await request.steps()
+        return request.show("shown_once.html", fields=once, result=result, steps=steps, **target)
     if action.route.method == "DELETE":
         workspace = {"workspace_id": result.workspace_id} if hasattr(result, "workspace_id") else {}
         return request.redirect(f"{ROOT}/{name}", **workspace, done=action.route.name)

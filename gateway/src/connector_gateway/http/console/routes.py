@@ -1,11 +1,11 @@
 """The routes of all pages and forms of the console."""
 
-from connector_gateway.http.console.console_request import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.pages import budgets, connections, overview, runs, search, sign_in, test_calls
+from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.resource_pages import resource_routes
 
 CONNECTION = f"{ROOT}/connections/{{identifier}}"
-TRY = "try_connection"
+CREATE, TRY = "create_connection", "try_connection"
 
 ROUTES = (
     ConsoleRoute("GET", SIGN_IN, sign_in.show, for_visitors=True),
@@ -14,13 +14,11 @@ ROUTES = (
     ConsoleRoute("GET", ROOT, overview.show),
     ConsoleRoute("GET", f"{ROOT}/runs/{{run_id}}", runs.show),
     ConsoleRoute("GET", f"{ROOT}/budgets", budgets.show),
-    ConsoleRoute("GET", f"{ROOT}/try", test_calls.begin, for_admins=True, audited_action=TRY),
-    ConsoleRoute(
-        "GET", f"{ROOT}/connections/new", connections.connect, for_admins=True, audited_action="create_connection"
-    ),
-    ConsoleRoute("GET", f"{CONNECTION}/events", connections.events, for_admins=True, audited_action="read_events"),
-    ConsoleRoute("GET", f"{CONNECTION}/try", test_calls.ask, for_admins=True, audited_action=TRY),
-    ConsoleRoute("POST", f"{CONNECTION}/try", test_calls.carry_out, for_admins=True, audited_action=TRY),
+    ConsoleRoute("GET", f"{ROOT}/try", test_calls.begin, for_admins=True, audit_name=TRY),
+    ConsoleRoute("GET", f"{ROOT}/connections/new", connections.connect, for_admins=True, audit_name=CREATE),
+    ConsoleRoute("GET", f"{CONNECTION}/events", connections.events, for_admins=True, audit_name="read_events"),
+    ConsoleRoute("GET", f"{CONNECTION}/try", test_calls.ask, for_admins=True, audit_name=TRY),
+    ConsoleRoute("POST", f"{CONNECTION}/try", test_calls.carry_out, for_admins=True, audit_name=TRY),
     # POST keeps the search text out of URLs, since it may be a key.
     ConsoleRoute("POST", f"{ROOT}/search", search.find),
     *resource_routes(),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.http.console.console_request import ConsoleRequest, identifier_field
+from connector_gateway.http.console.request import ConsoleRequest, identifier_field
 from connector_gateway.http.pages.text import console_path
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.management.route_declaration import ManagementRoute

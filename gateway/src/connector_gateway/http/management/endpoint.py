@@ -12,7 +12,7 @@ from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.prepared_operation import UNBOUND
-from connector_gateway.http.api.bodies import read_body
+from connector_gateway.http.api.request_bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired

@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway import __version__
 from connector_gateway.core.calls.arguments import CONNECTION
-from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas

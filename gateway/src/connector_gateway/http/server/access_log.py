@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.http.asgi_application import AsgiApp
+from connector_gateway.http.asgi import AsgiApp
 
 MAX_PATH = 200
 REDACTED = "…"

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.asgi_application import AsgiApp
+from connector_gateway.http.asgi import AsgiApp
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -18,7 +18,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
-from connector_gateway.http.asgi_application import AsgiApp
+from connector_gateway.http.asgi import AsgiApp
 from connector_gateway.http.server.access_log import redact_path
 from connector_gateway.kit.upstream.http_origin import is_never_stale
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter

@@ -25,7 +25,7 @@ from connector_gateway.storage.shared.interface import (
     StoreUnavailable,
 )
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.sql.backup_restore_witnesses import Epoch
+from connector_gateway.storage.sql.restore_markers import Epoch
 
 if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters, ValkeyReservation

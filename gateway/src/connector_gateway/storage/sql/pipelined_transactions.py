@@ -19,7 +19,7 @@ from connector_gateway.storage.sql.compiled_statements import Row
 from connector_gateway.storage.sql.engines import begin_statements
 from connector_gateway.storage.sql.group_commit_writers import RowWriter, Writer
 from connector_gateway.storage.sql.pipelined_statements import Prepared, Statement, execute_pipelined
-from connector_gateway.storage.sql.postgres_bulk_statements import (
+from connector_gateway.storage.sql.postgres_bulk import (
     change_statement,
     claim_statement,
     fence_statement,

@@ -12,8 +12,8 @@ from workspace_sandbox.kit.errors import require
 from workspace_sandbox.tables import errors
 from workspace_sandbox.tables.data.cell_values import Reader, stored_value, value_to_text
 from workspace_sandbox.tables.data.state import Field, Record, Table, View, find
-from workspace_sandbox.tables.formulas.formula_parser import parse
-from workspace_sandbox.tables.formulas.formula_values import Row
+from workspace_sandbox.tables.formulas.parser import parse
+from workspace_sandbox.tables.formulas.values import Row
 
 MAX_PER_PAGE = 100
 MAX_ITERATORS = 1000

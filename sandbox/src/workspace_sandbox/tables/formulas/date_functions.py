@@ -8,7 +8,7 @@ from typing import Any
 from workspace_sandbox.kit.errors import require
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.formulas import date_formats
-from workspace_sandbox.tables.formulas.formula_values import (
+from workspace_sandbox.tables.formulas.values import (
     Formula,
     FormulaError,
     Function,
@@ -24,7 +24,7 @@ from workspace_sandbox.tables.formulas.formula_values import (
     to_int,
     to_number,
 )
-from workspace_sandbox.tables.formulas.formula_values import to_text as text
+from workspace_sandbox.tables.formulas.values import to_text as text
 
 SECONDS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 MONTHS = {"month": 1, "quarter": 3, "year": 12}

@@ -8,7 +8,9 @@ from workspace_sandbox.kit.errors import require
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.cell_values import value_to_text
 from workspace_sandbox.tables.formulas.date_functions import DATES
-from workspace_sandbox.tables.formulas.formula_values import (
+from workspace_sandbox.tables.formulas.number_functions import NUMBERS
+from workspace_sandbox.tables.formulas.text_functions import TEXTS
+from workspace_sandbox.tables.formulas.values import (
     MAX_ARGUMENTS,
     Formula,
     FormulaError,
@@ -20,9 +22,7 @@ from workspace_sandbox.tables.formulas.formula_values import (
     is_true,
     to_int,
 )
-from workspace_sandbox.tables.formulas.formula_values import to_text as text
-from workspace_sandbox.tables.formulas.number_functions import NUMBERS
-from workspace_sandbox.tables.formulas.text_functions import TEXTS
+from workspace_sandbox.tables.formulas.values import to_text as text
 
 
 def equal(left: Any, right: Any) -> bool:

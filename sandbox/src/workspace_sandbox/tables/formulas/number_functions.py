@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables.formulas.formula_values import (
+from workspace_sandbox.tables.formulas.values import (
     MAX_ARGUMENTS,
     FormulaError,
     Function,
@@ -17,7 +17,7 @@ from workspace_sandbox.tables.formulas.formula_values import (
     to_int,
     to_number,
 )
-from workspace_sandbox.tables.formulas.formula_values import to_text as text
+from workspace_sandbox.tables.formulas.values import to_text as text
 
 NUMERAL = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from workspace_sandbox.tables.formulas.formula_values import MAX_ARGUMENTS, FormulaError, Function, from_values, to_int
-from workspace_sandbox.tables.formulas.formula_values import to_text as text
+from workspace_sandbox.tables.formulas.values import MAX_ARGUMENTS, FormulaError, Function, from_values, to_int
+from workspace_sandbox.tables.formulas.values import to_text as text
 
 MAX_LENGTH = 100_000
 """The maximum length of a text in the vendor's cells."""

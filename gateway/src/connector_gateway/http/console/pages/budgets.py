@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from connector_gateway.core.pacing.budget_usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
-from connector_gateway.core.pacing.request_pacer import without_slack
-from connector_gateway.http.console.console_request import ConsoleRequest
+from connector_gateway.core.pacing.pacer import without_slack
+from connector_gateway.http.console.request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
 """The size of the chart in SVG units."""

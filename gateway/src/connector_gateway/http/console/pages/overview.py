@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.console_request import ConsoleRequest
 from connector_gateway.http.console.pages.budgets import MINUTES, build_charts
 from connector_gateway.http.console.pages.runs import build_rows
+from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.management.runs import list_runs
 
 SHOWN = "8"

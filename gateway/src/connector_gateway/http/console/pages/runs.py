@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from starlette.responses import Response
 
 from connector_gateway.core.run_explanations import explain_run
-from connector_gateway.core.writes.idempotency_texts import describe_outcome
-from connector_gateway.http.console.console_request import ConsoleRequest
+from connector_gateway.core.writes.idempotency_messages import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
+from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import DryRunResult, Listing, Page

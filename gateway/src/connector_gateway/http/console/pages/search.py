@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.http.pages.text import PAGES
 
 UNKNOWN_KEY = (
@@ -21,5 +21,5 @@ async def find(request: ConsoleRequest) -> Response:
     if kind in PAGES and rest.isalnum():
         return request.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
-        return request.show("not_found.html", status=404, message=UNKNOWN_KEY, suggestion=None)
+        return request.show("not_found.html", status=404, heading="Key not found", message=UNKNOWN_KEY, suggestion=None)
     return request.redirect(f"{ROOT}/workspaces", search=text)

@@ -11,9 +11,9 @@ from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.console.console_request import ROOT, ConsoleRequest
 from connector_gateway.http.console.form_builder import build_form
 from connector_gateway.http.console.forms import parse_form
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.identifiers import KeyId

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from connector_gateway.http.console.console_request import ConsoleRequest
+from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.http.console.tables import LISTS, build_table
 from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.models import Page, Position

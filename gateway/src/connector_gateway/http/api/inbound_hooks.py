@@ -8,7 +8,7 @@ from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.events.hook_verification import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
-from connector_gateway.http.api.bodies import read_raw
+from connector_gateway.http.api.request_bodies import read_raw
 from connector_gateway.http.api.responses import HttpResponse, RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, last_segment, respond
 from connector_gateway.kit.clock import Clock

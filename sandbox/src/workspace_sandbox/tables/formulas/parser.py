@@ -7,7 +7,9 @@ from typing import Any
 from workspace_sandbox.kit.errors import require
 from workspace_sandbox.tables.data.state import Field, Table, find
 from workspace_sandbox.tables.errors import invalid_formula
-from workspace_sandbox.tables.formulas.formula_values import (
+from workspace_sandbox.tables.formulas.functions import FUNCTIONS, equal
+from workspace_sandbox.tables.formulas.number_functions import divide
+from workspace_sandbox.tables.formulas.values import (
     Formula,
     FormulaError,
     Row,
@@ -19,8 +21,6 @@ from workspace_sandbox.tables.formulas.formula_values import (
     to_number,
     to_text,
 )
-from workspace_sandbox.tables.formulas.functions import FUNCTIONS, equal
-from workspace_sandbox.tables.formulas.number_functions import divide
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")

@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import ClientConnections, client_network, unmap_ipv4
-from connector_gateway.http.server.fast_response_writer import with_response_heads
+from connector_gateway.http.server.response_writer import with_response_heads
 from connector_gateway.kit import errors
 
 HEAD_SECONDS = 10.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing.request_pacer import (
+from connector_gateway.core.pacing.pacer import (
     SLACK,
     SLACK_SECONDS,
     YIELD_SECONDS,

@@ -18,9 +18,9 @@ from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, StorageUnavailable
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.backup_restore_witnesses import Epoch, FileWitness, Witness
 from connector_gateway.storage.sql.compiled_statements import fetch
 from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.restore_markers import Epoch, FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 ROW_ID = 1

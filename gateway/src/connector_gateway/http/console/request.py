@@ -218,5 +218,5 @@ class ConsoleRoute:
     for_admins: bool = False
     """Whether only admins may use it: it makes changes, prepares them, or displays user content."""
 
-    audited_action: str = ""
+    audit_name: str = ""
     """The action in the audit trail if a viewer is rejected."""

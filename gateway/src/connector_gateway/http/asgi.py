@@ -24,7 +24,7 @@ from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.cached_documents import ChunkedResponse, LazyDocument
 from connector_gateway.http.api.downloads import download_routes
-from connector_gateway.http.api.hooks import hook_routes
+from connector_gateway.http.api.inbound_hooks import hook_routes
 from connector_gateway.http.api.route_suggestions import RouteSuggestions
 from connector_gateway.http.api.routes import ROOT, ApiContext, MethodDispatcher, NotFound, OperationRouter
 from connector_gateway.http.console import CONSOLE, NOT_FOUND, Console, ConsoleEndpoint, console_routes

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from connector_gateway.core.calls.idempotency_key_format import (
+from connector_gateway.core.calls.idempotency_key import (
     INVALID_CHARACTERS,
     LENGTH,
     NOT_DISPLAY,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.gateway_target import data_folder
+from connector_gateway.cli.gateway_address import data_folder
 from connector_gateway.cli.installation import run_and_print
 from connector_gateway.cli.output import as_json
 from connector_gateway.kit.clock import utc_datetime

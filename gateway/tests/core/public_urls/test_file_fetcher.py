@@ -11,8 +11,8 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from connector_gateway.core.error_details import truncate
-from connector_gateway.core.public_urls.public_file_fetcher import MAX_URL, PublicFileFetcher, filename
-from connector_gateway.core.public_urls.public_ip_addresses import is_public
+from connector_gateway.core.public_urls.allowed_addresses import is_public
+from connector_gateway.core.public_urls.file_fetcher import MAX_URL, PublicFileFetcher, filename
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
 from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, update
 
-from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
-from connector_gateway.core.writes.write_protocol import CHECK_AFTER_RESTORE
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE
+from connector_gateway.core.writes.restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OutcomeUnknown
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.backup_restore_witnesses import Epoch, FileWitness
 from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.restore_markers import Epoch, FileWitness
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.clocks import ManualClock
 from harness.core_fixture import (

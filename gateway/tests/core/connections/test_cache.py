@@ -2,8 +2,8 @@
 
 import pytest
 
-from connector_gateway.core.connections import connection_cache
-from connector_gateway.core.connections.connection_cache import ConnectionCaches
+from connector_gateway.core.connections import cache
+from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.clocks import ManualClock
 
@@ -55,7 +55,7 @@ def test_caching_again_replaces_the_value_and_its_expiry(clock: ManualClock) -> 
 
 
 def test_a_full_cache_drops_the_least_recently_used_value(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_cache, "MAX_ITEMS", 2)
+    monkeypatch.setattr(cache, "MAX_ITEMS", 2)
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("a", 1, 10)
     remembered.put("b", 2, 10)

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
+from connector_gateway.core.writes.restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.storage.shared.interface import StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
-from connector_gateway.storage.sql.backup_restore_witnesses import Epoch
 from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.restore_markers import Epoch
 from harness.clocks import ManualClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, new_database

@@ -34,7 +34,6 @@ from connector_gateway.core.calls.envelope import Envelope, message_with_reason
 from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, object_scope
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.core.writes.dry_run import DryRun
 from connector_gateway.core.writes.idempotency_claims import (
@@ -44,10 +43,10 @@ from connector_gateway.core.writes.idempotency_claims import (
     Claims,
     in_progress_error,
 )
-from connector_gateway.core.writes.idempotency_texts import different_parameters
+from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver, settle_sentence
 from connector_gateway.core.writes.journal import JournalEntry, WriteJournal, encryption_context, serialize_error
-from connector_gateway.core.writes.ownership import (
+from connector_gateway.core.writes.object_ownership import (
     ASSIGN_OBJECT,
     DELETE_ROW,
     DETACH_ROW,
@@ -57,6 +56,7 @@ from connector_gateway.core.writes.ownership import (
     ObjectOwnership,
 )
 from connector_gateway.core.writes.request_digests import digest_request
+from connector_gateway.core.writes.restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.result_replay import StoredResult, replay
 from connector_gateway.kit.errors import (
     GatewayError,
