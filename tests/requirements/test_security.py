@@ -7,7 +7,7 @@ import pytest
 from requirements.contract import PAGES, PROJECT, clauses
 
 TEXT = (PROJECT / "SECURITY.md").read_text(encoding="utf-8")
-PROMISED = TEXT.partition("## What is promised\n")[2].partition("\n## ")[0]
+PROMISED = TEXT.partition("## What is guaranteed\n")[2].partition("\n## ")[0]
 SENTENCES = [
     sentence
     for line in PROMISED.splitlines()
