@@ -264,7 +264,7 @@ class RunNotFound(CallerError):
 
 
 class RunNotRecorded(CallerError):
-    """The call exceeded the key's rate limit, after so many such calls that it has no run of its own."""
+    """The call exceeded the key's rate limit, and is counted in the run of an earlier such call."""
 
 
 class DatabaseNotShared(CallerError):

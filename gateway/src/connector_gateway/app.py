@@ -276,7 +276,7 @@ class App:
         await self._watches.retry()
 
     def defer_polls(self) -> None:
-        """Defer polls until ``start_polls``, so that the budgets are reserved for calls."""
+        """Defer polls until ``start_polls``, and reserve the budgets for calls."""
         self._watches.enabled.clear()
 
     def start_polls(self) -> None:

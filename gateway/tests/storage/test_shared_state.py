@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import Reservation, ResolvedCharge, SharedCounters
+from connector_gateway.storage.shared.interface import ResolvedCharge, SharedCounters, StoredReservation
 from connector_gateway.storage.shared.memory import LocalCounters
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -216,7 +216,7 @@ class Replay:
     def __init__(self, shared: SharedCounters, clock: ManualClock) -> None:
         self._shared = shared
         self._clock = clock
-        self._reservations: list[Reservation] = []
+        self._reservations: list[StoredReservation] = []
         self.results: list[tuple[str, float]] = []
 
     async def run(self, steps: Iterable[tuple[str, int]]) -> None:
@@ -240,14 +240,14 @@ class Replay:
         elif self._reservations:
             await self._use(self._reservations[number % len(self._reservations)], kind)
 
-    async def _use(self, reservation: Reservation, kind: str) -> None:
+    async def _use(self, reservation: StoredReservation, kind: str) -> None:
         self._reservations.remove(reservation)
         if kind == "release":
             reservation.release()
         elif reservation.wait > 0:
             self._record(kind, await reservation.confirm())
 
-    def _record_reservation(self, reservation: Reservation) -> None:
+    def _record_reservation(self, reservation: StoredReservation) -> None:
         self._record(str(reservation.granted), reservation.wait)
         if reservation.granted:
             self._reservations.append(reservation)

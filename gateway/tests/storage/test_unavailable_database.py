@@ -328,7 +328,7 @@ async def test_history_reads_do_not_delay_other_readers(database: Database) -> N
 async def test_an_excess_history_read_is_rejected_promptly(
     impatient: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_BROWSING", 2)
+    monkeypatch.setattr(module, "MAX_WAITING_HISTORY", 2)
     browsing = [impatient.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -34,7 +34,7 @@ class StateFolder:
     """A folder with the state of one sandbox at a time. Closing it releases it for another sandbox.
 
     Its state is discarded if *fresh* is set, or if another version wrote it and *replace* is set. Otherwise, the state
-    of another version raises ``Unusable``.
+    of another version raises ``UnusableFolder``.
     """
 
     def __init__(self, path: Path, *, fresh: bool = False, replace: bool = False) -> None:

@@ -66,7 +66,7 @@ click.Context.formatter_class = Help
 
 
 class Commands(click.Group):
-    """A group that imports the module of a command when it is called, so that startup stays fast."""
+    """A group that imports the module of a command only when it is called, for a fast startup."""
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -17,7 +17,7 @@ NAMES = ("name", "account_name")
 
 
 async def choose_connection(target: GatewayTarget, connector: str, requested: str | None) -> str:
-    """Return the ID of the *given* connection, or of the only one. Raises ``ClickException`` if ambiguous."""
+    """Return the ID of the *requested* connection, or of the only one. Raises ``ClickException`` if ambiguous."""
     if requested is None and connector in target.connections:
         return target.connections[connector]
     if requested is not None and requested.startswith(PREFIX):

@@ -51,7 +51,7 @@ def format_inline(value: Any) -> str:
 
 
 def is_nested(value: Any) -> bool:
-    """Return True for values that need lines of their own."""
+    """Return True for values that need separate lines."""
     if isinstance(value, list | tuple):
         return any(isinstance(item, Mapping | list | tuple) for item in value)
     return isinstance(value, Mapping) and bool(value)

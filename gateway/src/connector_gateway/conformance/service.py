@@ -81,7 +81,7 @@ class TargetService:
         await self._session.close()
 
     async def find_connections(self) -> None:
-        """Use the newest active connection of each connector for which none is given."""
+        """Use the newest active connection of each connector without a configured one."""
         connections = (await self.request("GET", "/v1/connections?limit=200")).body.get("data", [])
         active = {one["connector"]: one["connection_id"] for one in reversed(connections) if one["status"] == "active"}
         self.connections = {**active, **self.connections}

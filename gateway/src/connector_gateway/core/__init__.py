@@ -1,1 +1,1 @@
-"""The core of the gateway, which every call uses, on whatever surface and for whatever connector."""
+"""The core of the gateway, which all surfaces and connectors share."""

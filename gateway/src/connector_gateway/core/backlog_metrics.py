@@ -13,7 +13,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 TIMEOUT_SECONDS = 0.5
-"""Query time-out in seconds. It is short, since the other metrics matter most while the database is unavailable."""
+"""Query timeout in seconds. It is short, because the other metrics matter most while the database is unavailable."""
 
 CACHE_SECONDS = 10.0
 """Seconds for which a snapshot is cached, so that frequent scrapes do not load the database."""

@@ -41,7 +41,7 @@ RECONNECT_REMEDY = "Ask the account's user to open reconnect_url in details and 
 """The remedy for a revoked connection if the caller receives a link."""
 
 POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
-"""Time-outs for polls, longer than those of calls, since no caller waits."""
+"""Timeouts of polls. They are longer than those of calls, because no caller is waiting."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,7 +81,7 @@ class CallExecutor:
             for name, site in self.sites.items()
             if site.connector.max_concurrent_requests
         }
-        self._vendors = {
+        self._services = {
             name: site.create_service(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
             for name, site in self.sites.items()
         }
@@ -96,7 +96,7 @@ class CallExecutor:
         *,
         read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
-        """Perform *operation* for *caller* and return its envelope. The body is read after authorisation."""
+        """Perform *operation* for *caller* and return its envelope. *read_body* is called after authorisation."""
         connection_id = arguments.connection_id
         recording = self.runs.record(
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
@@ -104,7 +104,7 @@ class CallExecutor:
         async with recording:
             if run.allowance is None:
                 run.allowance = await self.limits.consume(caller)
-            # The allowance is stored before the check, so that the error response can report it.
+            # The allowance is stored before the check, because the error response reports it.
             raise_if_exceeded(run.allowance)
             caller.check_allowed(connector, operation)
             if read_body is not None:
@@ -122,14 +122,14 @@ class CallExecutor:
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
                     envelope = await self._perform(prepared, arguments, recording)
             except ConnectionRevoked as error:
-                await self._note_revoked(connection)
+                await self.connections.record_status(connection, "revoked")
                 if caller.manages_connections:
                     await self._offer_link(connection, error)
                 raise
             except GatewayError as error:
                 error.attach_subject(vars(params))
                 raise
-            # The vendor accepted the credentials, so the connection is active, whatever its recorded status.
+            # The vendor accepted the credentials, so the connection is active.
             if connection.status != "active" and run.log.requests:
                 await self.connections.record_status(connection, "active")
             run.succeed(envelope.status)
@@ -156,14 +156,11 @@ class CallExecutor:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
                 except ConnectionRevoked:
-                    await self._note_revoked(connection)
+                    await self.connections.record_status(connection, "revoked")
                     raise
 
-    async def _note_revoked(self, connection: Connection) -> None:
-        await self.connections.record_status(connection, "revoked")
-
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
-        """Add a reconnect link to *error*, for callers that are allowed to manage connections."""
+        """Add a reconnect link to *error*, for a caller that can manage connections."""
         url = await self.connection_setup.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
@@ -182,7 +179,7 @@ class CallExecutor:
     ) -> PreparedOperation:
         site = self.sites[connection.connector]
         upstream = self._upstream(run, connection, reservation=reservation)
-        call = OperationContext(
+        ctx = OperationContext(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
@@ -200,7 +197,7 @@ class CallExecutor:
             memory_reservation=reservation,
         )
         return PreparedOperation(
-            operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings
+            operation, params, run, connection, ctx, upstream, self.cursors, site.connector, ctx.warnings
         )
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
@@ -209,7 +206,7 @@ class CallExecutor:
 
     @contextmanager
     def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
-        """Yield the connector's client for one poll of a connection. It yields to calls and has longer time-outs."""
+        """Yield the connector's client for one poll. Its requests give way to calls and have longer timeouts."""
         with MemoryReservation(self._memory_budget) as reservation:
             upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
             yield self.sites[connection.connector].connector.client(upstream)
@@ -222,12 +219,12 @@ class CallExecutor:
         timeouts: Timeouts | None = None,
         reservation: MemoryReservation | None = None,
     ) -> UpstreamClient:
-        """Return the authorised client for one run through one connection."""
+        """Return the authorised client for one run on *connection*."""
         connector = connection.connector
         run.redaction = connection.redaction
         activate_redaction(connection.redaction)
         return UpstreamClient(
-            self._vendors[connector],
+            self._services[connector],
             connection,
             pacer(
                 connector,
@@ -256,7 +253,7 @@ class CallExecutor:
 
 
 def _neutralises_mentions(run: Run, caller: Caller) -> bool:
-    """Return True if mentions in the texts of a write are neutralised, so that they send no notifications."""
+    """Return True if mentions in the texts of a write must not notify anyone."""
     if run.mentions not in {None, NEUTRALISE}:
         raise InvalidParameters(
             "The preference mentions has only one allowed value.",
@@ -270,7 +267,7 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
 
 
 async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
-    """Yield *pieces*. *run* is interrupted until the last one was consumed."""
+    """Yield *pieces*. *run* counts as interrupted until the last one is consumed."""
     run.status = "interrupted"
     async for piece in pieces:
         yield piece

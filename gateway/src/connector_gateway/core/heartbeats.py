@@ -129,7 +129,7 @@ class ProcessHeartbeats:
     def fence(self) -> Callable[[], None]:
         """Return a check that raises ``StorageUnavailable`` once other processes may consider this process dead.
 
-        It also raises after heartbeats resume, since the work might have been taken over meanwhile.
+        It also raises after heartbeats resume, because the work might have been taken over in between.
         """
         lapses = self._lapses
 
@@ -199,7 +199,7 @@ class ProcessHeartbeats:
         """
         jobs = (
             *self.jobs,
-            self.database.set_time,
+            self.database.synchronize_clock,
             self.database.flush,
             self._refresh_peers,
             self.runs.interrupt_abandoned,

@@ -18,10 +18,10 @@ class Shutdown:
     def __init__(self) -> None:
         self.started = False
         self.draining = False
-        """Whether the process reports not ready. It still accepts calls until ``begun``."""
+        """Whether the process reports not ready. It still accepts calls until ``started``."""
 
         self.reason = ""
-        """The reason, if the process shuts down by itself."""
+        """The reason if the process initiated the shutdown, otherwise empty."""
 
         self._waiting: set[asyncio.Timeout] = set()
 

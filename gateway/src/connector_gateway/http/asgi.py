@@ -150,7 +150,7 @@ class AsgiApp(Protocol):
 
 
 class Application:
-    """All routes. Operations have a prefix of their own and are found without trying patterns one by one.
+    """All routes. Operations share a prefix and are found without trying patterns one by one.
 
     *public* has the routes without those for operators, for every port except ``admin_port``. It is None if every port
     serves all routes.

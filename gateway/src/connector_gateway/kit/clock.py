@@ -1,4 +1,4 @@
-"""Clocks that are passed in, so that tests can run years of pacing in milliseconds."""
+"""Clocks as arguments, which let tests run years of pacing in milliseconds."""
 
 import asyncio
 import time
@@ -42,7 +42,7 @@ _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class MonotonicClock:
-    """The machine's time at creation plus the elapsed time, so that setting the clock has no effect."""
+    """The machine's time at creation plus the elapsed time. Setting the machine's clock has no effect."""
 
     def __init__(self) -> None:
         self._offset = time.time() - monotonic_seconds()

@@ -151,9 +151,9 @@ class OperationContext(Struct, Generic[C]):
         await self.clock.sleep(remaining)
 
     def plan(self, build: Callable[[], Awaitable[T]]) -> Awaitable[T]:
-        """Return the result of *make*, as JSON: everything that is checked and decided before anything is sent.
+        """Return the result of *build*, as JSON. It makes all checks and decisions that precede the first request.
 
-        It is stored with the next step. A repeated write reads the stored plan and does not call *make* again.
+        It is stored with the next step. A repeated write reads the stored plan and does not call *build* again.
         """
         return self.steps.plan(build)
 

@@ -61,7 +61,7 @@ class Snapshot:
 
 
 class PollContext(Protocol[C]):
-    """One poll of one connection, which no other process polls meanwhile."""
+    """One poll of one connection. No other process polls it at the same time."""
 
     upstream: C
     connection_id: ConnectionId
@@ -109,7 +109,7 @@ class PollContext(Protocol[C]):
         """Record that changes between two times may never be observed, and the reason *why* as a sentence."""
 
     async def progress(self, done: int, total: int) -> None:
-        """Record how many parts of *total* have been read for the first time. Ignored once all have been read."""
+        """Record the progress of the first complete poll: *done* of *total* parts. Later polls are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class HookResult:
     """The places that are worth polling."""
 
     about: tuple[str, str] | None = None
-    """Scope and name of a snapshot. Every connection that has it is also concerned."""
+    """The scope and name of a snapshot. The hook also concerns every connection that has it."""
 
     event: Mapping[str, Any] | None = None
     """The event from which ``read`` creates observations."""
@@ -203,7 +203,7 @@ class EventSource(Generic[C]):
     """
 
     vendor_issues_secret: bool = False
-    """Whether the vendor creates the secret, and sends it in a delivery of its own."""
+    """Whether the vendor creates the secret, and sends it in a separate delivery."""
 
     addressed: Callable[[HookRequest], HookResult] | None = None
     """Returns the claimed recipient of a delivery that is not proven to be genuine. Raises ``InvalidJson``."""

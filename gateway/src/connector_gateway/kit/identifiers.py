@@ -60,7 +60,7 @@ class UlidGenerator:
     def _begin(self, millisecond: int) -> None:
         self._millisecond = millisecond
         high = millisecond >> 10
-        # At a thousand calls a second, each call has a millisecond of its own, and only the last pair changes.
+        # At a thousand calls a second, each call has its own millisecond, and only the last pair changes.
         if high != self._first_pairs[0]:
             self._first_pairs = high, "".join([_PAIRS[(high >> shift) & 1023] for shift in range(30, -1, -10)])
         self._head = self._first_pairs[1] + _PAIRS[millisecond & 1023]

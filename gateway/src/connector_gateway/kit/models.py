@@ -258,7 +258,7 @@ Name = Annotated[str, Field(min_length=1, max_length=1000)]
 # Files within JSON
 
 BOUNDARY = token_hex(16)
-"""A placeholder for a file in JSON. It is random, so that no other text can be mistaken for it."""
+"""A placeholder for a file in JSON. It is random, and cannot occur in other text."""
 
 
 @dataclass(frozen=True, slots=True)

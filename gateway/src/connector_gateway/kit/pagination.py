@@ -64,7 +64,7 @@ class PageIterator(Generic[P]):
 def iter_pages(fetch: Fetch[P], *, max_pages: int, start: str | None = None) -> AsyncIterator[P]:
     """Iterate over every page of a listing.
 
-    Raises ``UpstreamError`` if it has more than *most* pages, or returns to an earlier page.
+    Raises ``UpstreamError`` if it has more than *max_pages* pages, or returns to an earlier page.
     """
     return aiter(PageIterator(fetch, max_pages=max_pages, start=start, must_be_complete=True))
 
@@ -77,7 +77,7 @@ async def iter_items(fetch: Fetch[Iterable[T]], *, max_pages: int, start: str | 
 
 
 async def with_smaller_pages(fetch: Callable[[int], Awaitable[P]], max_items: int) -> P:
-    """Return what *fetch* returns for *most* items, or for fewer if so many are too large to be read.
+    """Fetch a page of *max_items* items, or of fewer if the response is too large.
 
     Raises ``ResponseTooLarge`` if a single item is too large. The result of *fetch* must include the next cursor.
     """

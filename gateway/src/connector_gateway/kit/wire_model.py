@@ -41,7 +41,7 @@ def decode_json(body: bytes, shape: type[T]) -> T:
 
 
 def convert(value: object, shape: type[T]) -> T:
-    """Convert *value*, decoded JSON, to *shape*. Raises ``UnexpectedShape`` if it has another one."""
+    """Convert *value*, decoded JSON, to *shape*. Raises ``UnexpectedShape`` if it has another shape."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:

@@ -124,7 +124,7 @@ class StepRunner(Protocol):
     """The plan and the steps of a write, over all its attempts."""
 
     async def plan(self, build: Callable[[], Awaitable[J]]) -> J:
-        """Return the result of *make*, as JSON. Later attempts get the stored result without calling it."""
+        """Return the result of *build*, as JSON. Later attempts return the stored result without calling it."""
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Carry out *step*, unless an earlier attempt has, and return its result."""

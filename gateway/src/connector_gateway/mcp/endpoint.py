@@ -100,8 +100,8 @@ def _is_loopback(host: str) -> bool:
 def _load(
     edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
 ) -> "McpServices":
-    """Return the protocol implementation. Imported with the first request, since it would double the startup time."""
-    from connector_gateway.mcp.server import McpServices  # noqa: PLC0415  # as said above
+    """Return the protocol implementation, which is imported on first use."""
+    from connector_gateway.mcp.server import McpServices  # noqa: PLC0415  # would double the startup time
 
     return McpServices(edge, choosing, runs, connectors)
 

@@ -35,9 +35,9 @@ async def connect(base_url: str, api_key: str) -> AsyncIterator[Client]:
 
 
 class GatewayConnection:
-    """A client of the gateway that reconnects after a broken connection, since agents outlive restarts of the gateway.
+    """A client of the gateway that reconnects after a broken connection: agents outlive restarts of the gateway.
 
-    The client lives in a task of its own, because the package cancels the task of a client whose connection breaks.
+    The client runs in a separate task, because the package cancels the task of a client whose connection breaks.
     """
 
     def __init__(self, base_url: str, api_key: str) -> None:

@@ -27,7 +27,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date.
 
-    Raises ``UnusableDatabase`` if it is of a newer version, or from before the first release.
+    Raises ``UnusableDatabase`` if it is newer than this version, or older than the first release.
     """
     version = _version(engine)
     if version == newest_version():

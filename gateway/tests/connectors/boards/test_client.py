@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.client import authorise, throttle_delay
+from connector_gateway.connectors.boards.client import authorise, parse_throttle
 from connector_gateway.connectors.boards.errors import (
     ERRORS,
     MissingTarget,
@@ -130,4 +130,4 @@ def test_reason_is_read_from_text_or_json(body: Any, details: list[dict[str, str
     ],
 )
 def test_throttling_delays_only_the_exhausted_budget(response: UpstreamResponse, delay: ThrottleDelay | None) -> None:
-    assert throttle_delay(response) == delay
+    assert parse_throttle(response) == delay

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.crm import mapping, value_casts
-from connector_gateway.connectors.crm.client import throttle_delay
+from connector_gateway.connectors.crm.client import parse_throttle
 from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Owner, Record
 from connector_gateway.kit.errors import (
@@ -230,7 +230,7 @@ def build_response(status: int, body: Any = "", **headers: str) -> UpstreamRespo
     ],
 )
 def test_the_delay_is_read_from_a_throttling_response(value: UpstreamResponse, pause: float | None) -> None:
-    assert throttle_delay(value) == pause
+    assert parse_throttle(value) == pause
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.client import Base64JsonReader, throttle_delay
+from connector_gateway.connectors.mail.client import Base64JsonReader, parse_throttle
 from connector_gateway.connectors.mail.errors import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
@@ -72,7 +72,7 @@ def error_response(status: int, reason: str = "", message: str = "", **headers: 
     ],
 )
 def test_throttling_error_returns_the_delay(response: UpstreamResponse, delay: ThrottleDelay | None) -> None:
-    assert throttle_delay(response) == delay
+    assert parse_throttle(response) == delay
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.client import throttle_delay
+from connector_gateway.connectors.tables.client import parse_throttle
 from connector_gateway.connectors.tables.errors import unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
@@ -135,7 +135,7 @@ def test_a_missing_object_is_reported_without_vendor_text() -> None:
 def test_a_throttled_request_blocks_its_base(
     status: int, body: Any, headers: Mapping[str, str], seconds: float
 ) -> None:
-    assert ThrottleDelay(seconds, {"base"}) == throttle_delay(build_response(status, body, headers))
+    assert ThrottleDelay(seconds, {"base"}) == parse_throttle(build_response(status, body, headers))
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_a_throttled_request_blocks_its_base(
     ],
 )
 def test_other_responses_are_not_throttling(status: int, body: Any) -> None:
-    assert throttle_delay(build_response(status, body)) is None
+    assert parse_throttle(build_response(status, body)) is None

@@ -49,7 +49,7 @@ class BoardsEmulator(Emulator):
     takes_trailing_slash = True
     errors = errors
     oauth: TrelloOAuth
-    # The vendor's document lists these fields as routes of their own. The general routes of fields serve them.
+    # The vendor's document lists these fields as separate routes. The general routes of fields serve them.
     published_aliases = (
         SupportedRoute("GET", "/1/cards/{card}/checkItemStates"),
         SupportedRoute("PUT", "/1/lists/{list}/closed"),
@@ -103,7 +103,7 @@ class BoardsEmulator(Emulator):
         self.throttle.charge(budget_key)
         await self.context.wait_if_delayed()
         result = self._perform(route, request.match_info, presented, arguments)
-        # Only the creation of a webhook sends a request of its own first.
+        # Only the creation of a webhook sends another request first.
         result = await result if isinstance(result, Coroutine) else result
         return errors.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
 

@@ -1,4 +1,4 @@
-"""Clocks that are passed in, so that tests can control the time."""
+"""Clocks as arguments, which let tests control the time."""
 
 import asyncio
 import time

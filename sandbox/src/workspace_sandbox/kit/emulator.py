@@ -31,7 +31,7 @@ class Emulator(LazyState, ABC):
     """An emulator of one vendor's API."""
 
     knobs: ClassVar[Mapping[str, Any]]
-    """The knobs besides ``limits``, with their initial values. ``FIDELITY.md`` describes each of them.
+    """The knobs except ``limits``, with their initial values. ``FIDELITY.md`` describes each of them.
 
     All emulators have ``auto_approve``, which confirms every consent page, and ``token_seconds``, the lifetime of
     access tokens issued from now on.
@@ -41,8 +41,6 @@ class Emulator(LazyState, ABC):
     """Readers for knobs whose initial values do not show their type."""
 
     user_actions: UserActions
-    """The user actions of the emulator."""
-
     routes: Sequence[Route[Any]]
     published_aliases: Sequence[SupportedRoute] = ()
     """Published routes that are served by a more general one of ``routes``."""
@@ -95,7 +93,7 @@ class Emulator(LazyState, ABC):
             return self.error_response(self.errors.too_large(), request)
         except web.HTTPException as error:
             return await self.unknown_route_response(request, error.status)
-        # A failure must not stop the server, which other tests use too.
+        # A failure must not affect other tests that use the server.
         except Exception:
             LOG.exception("The emulator failed at %s %s", request.method, request.path)
             return self.error_response(self.errors.failed(), request)

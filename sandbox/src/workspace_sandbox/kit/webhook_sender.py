@@ -69,7 +69,7 @@ class OutgoingHook:
     redirects: int = 0
     judge: Callable[[aiohttp.ClientResponse], Awaitable[Verdict]] = judge
     on_attempt: Callable[[HookAttempt], bool] = lambda _: True
-    """Called with each attempt. Returns whether another one may follow."""
+    """Called with each attempt. Returns whether another attempt may follow."""
 
 
 class HookSender:

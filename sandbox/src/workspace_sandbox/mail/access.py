@@ -122,7 +122,7 @@ class GoogleOAuth(OAuth):
         is_granted = (
             decision.grants if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
         )
-        # The user's identity is always shared, so ``openid`` has no checkbox of its own.
+        # The user's identity is always shared, so ``openid`` has no checkbox.
         scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or is_granted(scope))
         mailbox = self.accounts.get(address)
         return Grant(params["client_id"], mailbox, scopes) if mailbox else None

@@ -44,7 +44,7 @@ class ApiError(VendorErrorResponse):
 
 unparsable = partial(ApiError, 400, "BAD_REQUEST", envelope="bare")
 forbidden = partial(ApiError, 403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
-# An unknown base has the error of missing permissions, so that nobody can probe which bases exist.
+# An unknown base has the error of missing permissions, because clients must not be able to probe which bases exist.
 no_such_model = partial(
     ApiError,
     403,

@@ -46,13 +46,12 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
 
 @contextmanager
 def _sandbox(installation: DevInstallation, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the sandbox in a process of its own, which exits with this one in any case."""
-    # The sandbox releases its first port last, and checks itself whether the others are free.
+    """Run the sandbox in a separate process, which exits when this one does."""
+    # The sandbox releases its first port last. It checks the others itself.
     _wait_for_ports([installation.port, installation.sandbox_port])
     options = ["--port", str(installation.sandbox_port), "--hooks-url", f"{installation.base_url}/hooks", "--until-eof"]
     options += ["--data", str(installation.data / SANDBOX), *(["--fresh"] if fresh else [])]
-    # A session of its own, since Ctrl-C is sent to all processes of a terminal, and calls in progress still need the
-    # emulators.
+    # In a separate session, which Ctrl-C does not reach, because calls in progress still need the emulators.
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
         # Without -P, a file in the working directory could shadow a module of the same name.
         [sys.executable, "-P", "-m", "connector_gateway", "sandbox", *options],

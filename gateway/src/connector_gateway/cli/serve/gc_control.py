@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection for imports, which create hardly any garbage and would take a sixth longer."""
+    """Disable garbage collection for imports, which create little garbage and would take a sixth longer."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -293,7 +293,7 @@ def _bind_socket(family: int, address: tuple[object, ...]) -> socket.socket:
         # Otherwise the port of a process that has just exited would be unavailable for a minute.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            # IPv4 has a socket of its own, which cannot be bound alongside a dual-stack socket.
+            # IPv4 has a separate socket, which cannot be bound alongside a dual-stack socket.
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.bind(address)
     except OSError:

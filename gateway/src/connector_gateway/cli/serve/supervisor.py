@@ -60,7 +60,7 @@ class Worker:
         return self._ready.is_set() and not self.monitor_task.done()
 
     def retire(self) -> None:
-        """Tell the worker to accept no more connections, finish those that it has, and exit."""
+        """Shut down the worker: it accepts no more connections, finishes the open ones, and exits."""
         self._writer.write(RETIRE_BYTE)
 
     def send(self, number: signal.Signals) -> None:
@@ -193,7 +193,7 @@ class Supervisor:
     async def _process(self, number: int, line: int) -> asyncio.subprocess.Process:
         listening = tuple(one.fileno() for one in self.listening)
         spec = WorkerSpec(number, self.count, line, listening, str(self._folder))
-        # In a process group of its own, so that only the supervisor receives Ctrl-C and forwards it.
+        # In a separate process group, because only the supervisor should receive Ctrl-C. It forwards it.
         return await asyncio.create_subprocess_exec(*self.command(spec), pass_fds=(*listening, line), process_group=0)
 
     async def _restart_when_dead(self, number: int) -> None:

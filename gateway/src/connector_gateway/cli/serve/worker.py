@@ -63,7 +63,7 @@ class SupervisorChannel:
 
     @asynccontextmanager
     async def open(self, *, retire: Callable[[], None], on_supervisor_exit: Callable[[], None]) -> AsyncIterator[None]:
-        """Send heartbeats while the context is open. *left_alone* is called if the supervisor exits."""
+        """Send heartbeats while the context is open. *on_supervisor_exit* is called if the supervisor exits."""
         reader, writer = await asyncio.open_connection(sock=self._socket)
         tasks = [
             asyncio.create_task(self._heartbeat_loop(writer), name="line to the supervisor"),

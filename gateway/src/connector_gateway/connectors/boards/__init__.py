@@ -19,7 +19,7 @@ BOARDS = Connector(
         operations.describe_board,
         operations.attach_checklist,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     credentials=("key", "token"),

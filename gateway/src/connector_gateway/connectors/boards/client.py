@@ -92,7 +92,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
 
 
-def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
+def parse_throttle(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the exhausted budget and the delay. A 429 for too large a request is no throttling."""
     if response.status != 429:
         return None

@@ -1,4 +1,4 @@
-"""Meaning of the vendor's errors: the table, and error texts, which mostly say more than the status."""
+"""The meaning of the vendor's errors, by status and by text. The text is often more specific than the status."""
 
 import re
 from collections.abc import Sequence

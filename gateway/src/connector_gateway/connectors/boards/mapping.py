@@ -213,7 +213,7 @@ def checklist(stored: StoredData, card_id: str, items_added: int, *, skipped: bo
 def positions(count: int) -> list[int]:
     """Return the positions for the items of a checklist of *count* items.
 
-    Each distance is the vendor's own plus *count*, so that an unfinished checklist still shows its intended length.
+    Each distance is the vendor's plus *count*, so an unfinished checklist reveals its intended length.
     """
     return [(POSITION_STEP + count) * (index + 1) for index in range(count)]
 

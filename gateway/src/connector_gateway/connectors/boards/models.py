@@ -20,7 +20,7 @@ MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
 
 
 def _without_mentions(text: str) -> str:
-    """Return *text* with a zero-width space after the ``@`` of each mention, so that it mentions no one."""
+    """Return *text* with a zero-width space after the ``@`` of each mention, which disables it."""
     return MENTION.sub("@\u200b", text)
 
 

@@ -49,7 +49,7 @@ class Label(WireModel):
 
 
 class CardList(WireModel, rename="camel"):
-    """A list, read by itself."""
+    """A list, requested individually."""
 
     id: str
     name: str

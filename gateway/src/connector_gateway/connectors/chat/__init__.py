@@ -20,7 +20,7 @@ CHAT = Connector(
         operations.add_reaction,
         operations.read_events,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

@@ -101,7 +101,7 @@ ENDED_TOKEN_CODES = (b"token_expired", b"token_revoked")
 """Error codes of a token that expired, or that was revoked because two newer ones were issued."""
 
 
-def throttle_delay(response: UpstreamResponse) -> float | None:
+def parse_throttle(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles, by status 429 or in a body with status 200."""
     # The throttling of a post may have status 200 and either of two codes.
     if response.status != 429 and get_error_code(response_status(response)) not in THROTTLES:
@@ -111,7 +111,7 @@ def throttle_delay(response: UpstreamResponse) -> float | None:
 
 def is_token_expired(response: UpstreamResponse) -> bool:
     """Return True if a response means that a rotating token has ended."""
-    # Every response is checked, and hardly any contains such a code, so the body is searched before it is decoded.
+    # Every response is checked but few contain such a code, so the body is searched before it is decoded.
     return (
         any(code in response.body for code in ENDED_TOKEN_CODES)
         and get_error_code(response_status(response)).encode() in ENDED_TOKEN_CODES

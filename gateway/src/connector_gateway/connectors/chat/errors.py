@@ -23,7 +23,7 @@ VENDOR_FAILURES = frozenset(
         "update_failed",
     }
 )
-"""Error codes of vendor failures, which also come with status 200."""
+"""Error codes of vendor failures, which also have status 200."""
 
 ERROR_MAP: ErrorMap = {
     "access_denied": errors.UpstreamForbidden,
@@ -75,7 +75,7 @@ ERROR_MAP: ErrorMap = {
     "user_not_found": errors.ChannelNotFound,
     "user_not_visible": errors.ChannelNotFound,
 }
-"""Errors by code. They come with status 200."""
+"""Errors by code. Their responses have status 200."""
 
 UNMAPPED = frozenset(
     {
@@ -99,7 +99,7 @@ UNMAPPED = frozenset(
         "upgrade_required",
     }
 )
-"""Documented codes of requests that this connector does not send, which have no error of their own."""
+"""Documented codes of requests that this connector does not send, which have no specific error."""
 
 EVIDENCE_ERROR_MAP: ErrorMap = {
     "channel_not_found": errors.OutcomeUnknown,

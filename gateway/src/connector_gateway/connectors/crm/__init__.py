@@ -18,7 +18,7 @@ CRM = Connector(
         operations.update_deal,
         operations.list_properties,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

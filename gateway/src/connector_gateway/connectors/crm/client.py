@@ -81,7 +81,7 @@ NOTE_TO_DEAL = 214
 """Association types have a direction. These are the vendor's own, without a label."""
 
 
-def throttle_delay(response: UpstreamResponse) -> float | None:
+def parse_throttle(response: UpstreamResponse) -> float | None:
     """Return the delay if a budget is exhausted (429), records are locked (423) or the portal is being moved (477)."""
     if response.status == 423:
         return parse_retry_after(response, LOCK_SECONDS)

@@ -19,7 +19,7 @@ MAIL = Connector(
         operations.fetch_attachment,
         operations.create_draft,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     max_concurrent_requests=client.MAX_CONCURRENT_REQUESTS,
     settle_seconds=client.SETTLE_SECONDS,

@@ -51,16 +51,16 @@ The vendor publishes no number. Measurements that users published in 2026 came t
 """
 
 MAX_CONCURRENT_READS = MAX_CONCURRENT_REQUESTS
-"""Messages that one call reads concurrently."""
+"""The maximum number of messages that one call reads concurrently."""
 
 BACKOFF_SECONDS = 1.0
-"""Seconds to wait if the vendor names no delay. It counts units per minute, but limits concurrency immediately."""
+"""Seconds to wait if the vendor states no delay, for example after too many concurrent requests."""
 
 DAILY_BACKOFF_SECONDS = 3600.0
 """Seconds to wait when the project's daily quota is used up."""
 
 MAX_READ_BACKOFF_SECONDS = 3600.0
-"""Longer delays mean that the account may send no more today. Reading continues."""
+"""The maximum delay that also applies to reads. A longer one means that the daily sending limit is used up."""
 
 THROTTLING_REASONS = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
 """Reasons of a 403 that mean throttling."""
@@ -75,7 +75,7 @@ MAX_PAGES = 20
 SETTLE_SECONDS = 60.0
 """Seconds during which a request may still take effect after it was sent.
 
-The vendor documents no limit. This is the default timeout of its own library.
+The vendor documents no limit. This is the default timeout of its library.
 Source: googleapis/google-api-python-client googleapiclient/http.py, read 2026-11.
 """
 
@@ -83,7 +83,7 @@ MAX_JSON_BYTES = 1_000_000
 """Maximum bytes of base64 of a message in a JSON body. Larger messages go to the vendor's upload URL."""
 
 BOUNDARY = b"=_connector_gateway_upload"
-"""The boundary of uploads. Our messages have no such lines, because their bodies are base64."""
+"""The boundary of uploads. It cannot occur in our messages, because their bodies are base64."""
 
 MARKER = "X-Connector-Gateway-Attempt"
 """The header that identifies our drafts and the messages that they become.
@@ -98,12 +98,12 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
-    """Return the delay if the vendor throttles, with a 429 or with some 403."""
+def parse_throttle(response: UpstreamResponse) -> ThrottleDelay | None:
+    """Return the delay if *response* is a 429, or a 403 that means throttling."""
     if response.status not in {403, 429}:
         return None
     reason = get_error_reason(response)
-    # The vendor throttles with 403 as well. Only the reason distinguishes it from a rejection.
+    # Only the reason distinguishes throttling from a missing permission.
     if response.status == 403 and reason not in THROTTLING_REASONS:
         return None
     if reason == "dailyLimitExceeded":
@@ -112,7 +112,7 @@ def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
     if until is None:
         return ThrottleDelay(parse_retry_after(response, BACKOFF_SECONDS), {"user"})
     seconds = max(BACKOFF_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
-    # The daily sending limit and the limit per minute have the same words. Only the delay distinguishes them.
+    # The errors of the daily sending limit and of the limit per minute differ only in their delay.
     return ThrottleDelay(seconds, {"sending"} if seconds > MAX_READ_BACKOFF_SECONDS else {"user"})
 
 
@@ -150,22 +150,22 @@ class MailClient:
         return await self._get_message(message_id, "minimal", wire.Labelled)
 
     async def stream_attachment(
-        self, message_id: str, attachment_id: str, *, at_once: bool
+        self, message_id: str, attachment_id: str, *, buffered: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a part. The last ones follow only when the response is complete.
+        """Yield the bytes of a part. The last ones are withheld until the response is complete.
 
-        *at_once* is as in ``Upstream.stream``.
+        *buffered* is as in ``UpstreamClient.stream``.
         Source: users.messages.attachments/get.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
-        async with self._upstream.stream(path, _units(20), at_once=at_once) as response:
+        async with self._upstream.stream(path, _units(20), buffered=buffered) as response:
             if not response.is_success:
                 raise_error(response, errors.AttachmentNotFound, named=True)
             content, pending = Base64JsonReader(), b""
             async for piece in response.pieces:
                 if pending:
                     yield pending
-                # One piece is withheld, so that a truncated response is never taken for a complete file.
+                # Otherwise a truncated response could be mistaken for a complete file.
                 pending = content.decode(piece)
             content.finish()
             yield pending
@@ -190,11 +190,11 @@ class MailClient:
         """Create a label. Returns None if one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         response = await self._write("/labels", 5, body)
-        # It was created meanwhile, or its name differs only in case. The caller then searches again.
+        # Another request has created it, or its name differs only in case. The caller searches again.
         return None if response.status == 409 else unwrap(response, wire.Label)
 
     async def get_profile(self) -> wire.Profile:
-        """Return the account itself.
+        """Return the profile of the account.
 
         Source: developers.google.com/workspace/gmail/api, users.getProfile, read 2026-11.
         """
@@ -278,16 +278,12 @@ def _quoted(identifier: str) -> str:
 
 
 def _parse_retry_time(response: UpstreamResponse) -> datetime | None:
-    """Return the retry time of a throttled request, or None if the error contains none that can be parsed."""
-    # The time is in the message, not in a header. Earlier requests prolong the delay.
+    """Return the retry time in the error message, or None if it contains none. Earlier requests prolong it."""
     match = RETRY_AFTER.search(response.text)
     try:
         return None if match is None else datetime.fromisoformat(match[1])
     except ValueError:
         return None
-
-
-# The shape of a message without its texts
 
 
 OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
@@ -297,10 +293,8 @@ OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
         "partId,mimeType,filename,headers,body,parts",
     )
 )
-"""Excludes the texts of all but extremely nested messages, which arrive in full."""
+"""The fields of a message without its bodies. Parts below the fifth level have their bodies."""
 
-
-# Bytes within JSON
 
 BEGIN = re.compile(rb'"data"\s*:\s*"')
 NOT_BASE64 = re.compile(rb"[^A-Za-z0-9_\-+/]")
@@ -318,7 +312,7 @@ class Base64JsonReader:
         self._buffer = b""
 
     def decode(self, piece: bytes) -> bytes:
-        """Return the bytes that can be decoded after *piece* of the response."""
+        """Add *piece* of the response, and return the bytes that can be decoded now."""
         self._buffer += piece
         if not self._started:
             self._begin()
@@ -363,5 +357,5 @@ def _is_empty_content(text: bytes) -> bool:
         content = decode_json(text, wire.Content)
     except UnexpectedShape:
         return False
-    # The value of ``data`` was not read: a string would be content, and a number is an error.
+    # Only a missing, empty or null ``data`` is empty content.
     return content.size == 0 and bytes(content.data) in {b"", b"null"}

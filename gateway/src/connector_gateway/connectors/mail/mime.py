@@ -74,7 +74,7 @@ def decode_text(content: bytes, charset: str) -> str:
 
 
 def leaf_parts(part: Part, around: Part = NO_PARENT) -> Iterator[tuple[Part, Part]]:
-    """Yield the parts without parts of their own, each with its parent. An attached message counts as one part."""
+    """Yield the parts that contain no parts, each with its parent. An attached message counts as one part."""
     # The parts of an attached message do not belong to the message around it.
     inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:

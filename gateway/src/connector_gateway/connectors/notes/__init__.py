@@ -20,7 +20,7 @@ NOTES = Connector(
         operations.search_pages,
         operations.read_events,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     event_source=EventSource(

@@ -68,7 +68,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
 
 
-def throttle_delay(response: UpstreamResponse) -> float | None:
+def parse_throttle(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
     if response.status not in {429, 529}:
         return None
@@ -302,7 +302,7 @@ def _listing(response: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
     listing: wire.Listing[T] | None = response.try_decode(LISTS[kind]) if response.is_success else None
     if listing is not None:
         return listing
-    # The vendor may mix kinds, so each item is decoded by itself.
+    # The vendor may mix kinds, so each item is decoded separately.
     mixed = unwrap(response, LISTS[wire.Raw], DatabaseNotShared)
     parts = [
         UpstreamResponse(response.status, response.headers, bytes(raw), doubt=response.doubt) for raw in mixed.results

@@ -75,7 +75,7 @@ def unwrap(
     If a value references an unknown object, the error names its property.
     """
     if not response.is_success:
-        # HTML comes from the vendor's front end, and such a 403 says nothing about permissions.
+        # HTML comes from the vendor's front end. Such a 403 does not mean that permissions are missing.
         if response.raw is None:
             raise errors.UpstreamError("The vendor's front end rejected the request.", private=response.text)
         error = response.try_decode(wire.VendorError) or wire.VendorError()

@@ -21,7 +21,7 @@ Properties = dict[str, Any]
 
 BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 
-# Invalid blocks have an error of their own, so any value is accepted here.
+# Any value is accepted here, because invalid blocks have a separate error.
 Block = Annotated[
     Any,
     WithJsonSchema(

@@ -5,7 +5,7 @@ ID = r"([0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12})"
 END = r"(?:[?#].*)?"
 
 PAGE = (
-    # The query names a page that is open beside its database.
+    # The query names a page that is open in front of its database.
     rf"{HOST}/[^?#]*\?(?:[^#]*&)?p={ID}(?:[&#].*)?",
     rf"{HOST}/(?:[^?#]*[/-])?{ID}{END}",
 )

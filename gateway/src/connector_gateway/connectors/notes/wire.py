@@ -308,7 +308,7 @@ class Appended(WireModel):
 
 
 class VendorError(WireModel):
-    """The error of a rejected request. Its status counts, whatever else it contains."""
+    """The error of a rejected request. Only its status is reliable."""
 
     code: Any = None
     message: Any = None

@@ -18,7 +18,7 @@ TABLES = Connector(
         operations.attach_file,
         operations.list_tables,
     ),
-    parse_throttle=client.throttle_delay,
+    parse_throttle=client.parse_throttle,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

@@ -54,7 +54,7 @@ MAX_PAGES = 200
 Values = Mapping[str, Any]
 
 
-def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
+def parse_throttle(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the delay for the base after a 429, or after a 503 that asks for a retry. A used-up plan is neither."""
     kind = ERRORS.reason(response).code
     if response.status == 429 and kind != PLAN_LIMIT_EXCEEDED:

@@ -18,7 +18,7 @@ MODEL_NOT_FOUND = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
 
 def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return type and message of an error in one of the vendor's three envelopes."""
-    # Throttling responses have an envelope of their own.
+    # Throttling responses have a different envelope.
     limits = response.try_decode(wire.RateLimitError)
     if limits is not None and limits.errors:
         return Reason(limits.errors[0].error, limits.errors[0].message)
@@ -65,7 +65,7 @@ ERRORS = ErrorTable(
     rejections=(
         Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
         Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
-        # Its message says that the request was not processed and may be retried. Other 503 do not.
+        # According to its message, the request was not processed and may be retried. This is not true of other 503s.
         Rejection({503}, PAGE, "RETRIABLE_ERROR"),
         Rejection({500}, PAGE, TYPE, only_ended=True),
     ),

@@ -9,7 +9,7 @@ from connector_gateway.kit.identifier_urls import id_or_url, name_or_url
 from connector_gateway.kit.models import Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_RECORDS = 10
-"""Maximum records per call. The operation rejects more with a code of its own."""
+"""Maximum records per call. The operation rejects more with a specific code."""
 
 MAX_URL = 4000
 

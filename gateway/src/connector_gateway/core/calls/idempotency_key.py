@@ -14,7 +14,7 @@ BLANKS = " \t"
 """Characters that HTTP strips from header values. They are ignored around a key on every surface."""
 
 MAX_STORED_BYTES = 255
-"""The maximum bytes of a key that is stored as it is. Longer keys do not fit into database indexes."""
+"""The maximum bytes of a key that is stored unchanged. Longer keys do not fit into database indexes."""
 
 HASHED = "sha256:"
 """The namespace of digests."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 SURFACES = ("http", "cli", "console", "mcp")
-"""Surfaces with terms of their own."""
+"""Surfaces with their own terms."""
 
 REFERENCE = re.compile(r"{([a-zA-Z_|]+)}")
 
@@ -63,7 +63,7 @@ PHRASES: Mapping[str, tuple[str, str, str, str]] = {
 def resolve_remedy(
     error: GatewayError | type[GatewayError], surface: str = "http", connectors: "Sequence[AnyConnector]" = ()
 ) -> str:
-    """Return the remedy of *error* in the terms of *surface*, or of HTTP if *surface* has none of its own.
+    """Return the remedy of *error* in the terms of *surface*, or of HTTP if *surface* has none.
 
     *connectors* contains the connector of the call if there is one. A general explanation passes all connectors.
     """

@@ -12,7 +12,7 @@ class ConnectionListener(Protocol):
         """A connection was created."""
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
-        """The connection was changed. *credentials* and *settings* say whether these were replaced."""
+        """The connection was changed. *credentials* and *settings* are True if these were replaced."""
 
     def revoked(self, writing: Writing, connection_id: str) -> None:
         """The vendor no longer accepts the connection."""

@@ -48,7 +48,7 @@ class Connection:
 
     @property
     def stored(self) -> Mapping[str, str]:
-        """The secrets as they are, even if they have expired."""
+        """The stored secrets, even if they have expired."""
         return self._current.secrets
 
     async def refresh(self, used: Mapping[str, str]) -> bool:

@@ -40,7 +40,7 @@ def validate_connection(
 def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
     """Return violations for missing secrets and for the unknown names given instead of them.
 
-    Nothing is missing if no credentials are given at all. Unknown names alone are not a violation: a set of secrets may
+    Nothing is missing if there are no credentials. Unknown names alone are not a violation: a set of secrets may
     contain more than the connector needs.
     """
     names = dict.fromkeys(connector.credentials) if credentials is None else credentials

@@ -282,7 +282,7 @@ class ConsentFlow:
         return merge_tokens({}, grant)
 
     def _check_account(self, consent: PendingConsent, account: Account | None, writing: Transaction) -> None:
-        """Raise ``ConnectFailed`` for another account than before, or for a link that was used meanwhile."""
+        """Raise ``ConnectFailed`` for another account than before, or for a link that has been used since."""
         invitation, table = consent.invitation, tables.connections.c
         failed = partial(ConnectFailed, token=consent.token, invitation=invitation, account=account)
         own = table.connection_id == invitation.connection.connection_id

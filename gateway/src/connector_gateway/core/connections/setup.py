@@ -119,7 +119,7 @@ class ConnectionSetup:
         return await self.connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:
-        """Ask the vendor for the account and permissions of a connection now, and record its status."""
+        """Request the account and permissions of a connection from the vendor, and record its status."""
         connection = await self.connections.get(connection_id)
         check_connected(connection)
         try:

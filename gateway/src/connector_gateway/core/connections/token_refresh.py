@@ -1,7 +1,7 @@
-"""Token refresh: one task of one process refreshes expired tokens, and stores them before they are used.
+"""Token refresh: one task of one process refreshes expired tokens, and stores the new ones before they are used.
 
-Some vendors change the refresh token with each use and reject the former one, so two concurrent refreshes would lose
-the connection.
+Some vendors replace the refresh token at each use and reject the previous one. Two concurrent refreshes would lose the
+connection.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class CurrentSecrets:
 
 @dataclass(frozen=True, slots=True)
 class RefreshLease:
-    """The right to refresh the tokens of a connection, and the tokens."""
+    """A lease on the refresh of a connection's tokens, with the current ones."""
 
     name: str
     current: CurrentSecrets
@@ -118,7 +118,7 @@ class TokenRefresher:
         return CurrentSecrets(secrets, expires_at - oauth.margin_seconds, expires_at, identity)
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
-        """Return when new *secrets* should be refreshed if they are not used, or None if unused ones do not expire."""
+        """Return when *secrets* should be refreshed if they stay unused, or None if unused ones do not expire."""
         seconds = self.idle_lifetime_seconds(connector)
         return self.clock.now() + seconds * IDLE_FRACTION if seconds and "refresh_token" in secrets else None
 
@@ -170,7 +170,7 @@ class TokenRefresher:
 
         Returns None if the secrets cannot be refreshed, and ``_BUSY`` while another process refreshes them.
         """
-        row = writing.execute(_row(connection_id).with_for_update()).first()
+        row = writing.execute(_select_connection(connection_id).with_for_update()).first()
         if row is None:
             return None
         secrets = self.vault.decrypt(row.sealed, connection_id)
@@ -188,7 +188,7 @@ class TokenRefresher:
             "refresh_until": now + LEASE_SECONDS,
             "refresh_began_at": func.coalesce(_connections.refresh_began_at, now),
         }
-        if not writing.execute(_change(connection_id, free, **values)).rowcount:
+        if not writing.execute(_update_connection(connection_id, free, **values)).rowcount:
             return _BUSY
         return RefreshLease(name, current, row.connector, row.refresh_began_at is not None)
 
@@ -236,13 +236,15 @@ class TokenRefresher:
             "reason": None,
             **NO_REFRESH,
         }
-        row = writing.execute(_row(connection_id)).first()
-        is_stored = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
+        row = writing.execute(_select_connection(connection_id)).first()
+        is_stored = writing.execute(
+            _update_connection(connection_id, _connections.refresh_lease == lease.name, **stored)
+        ).rowcount
         if is_stored and row is not None and row.status != "active":
             self.listener.reauthorised(writing, connection_id)
 
     async def _await_unsaved(self, connection_id: str) -> None:
-        """Wait until unsaved tokens are stored. No other tokens are requested before that."""
+        """Wait until unsaved tokens are stored, because no others may be requested before."""
         if connection_id in self._unsaved:
             await self.database.flush()
             if connection_id in self._unsaved:
@@ -252,28 +254,30 @@ class TokenRefresher:
         self, connection_id: str, lease: RefreshLease, rejected: GrantRejected
     ) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
-        ours = _connections.refresh_lease == lease.name
+        is_leased = _connections.refresh_lease == lease.name
 
         def revoke(writing: Transaction) -> None:
-            if writing.execute(_change(connection_id, ours, status="revoked", reason=reason, **NO_REFRESH)).rowcount:
+            if writing.execute(
+                _update_connection(connection_id, is_leased, status="revoked", reason=reason, **NO_REFRESH)
+            ).rowcount:
                 self.listener.revoked(writing, connection_id)
 
         await self.database.write(revoke)
         log.warning("connection revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
-        error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
+        error = errors.ConnectionRevoked(REVOCATION_MESSAGES[reason], {"reason": reason})
         return self._back_off(connection_id, error, REJECTED_BACKOFF_SECONDS)
 
     async def _release(self, connection_id: str, lease: RefreshLease, failure: errors.UpstreamFailure) -> None:
-        """Release the lease. If the vendor may have changed the tokens, this stays recorded."""
+        """Release the lease. The refresh stays recorded as in doubt if the vendor may have replaced the tokens."""
         self._back_off(connection_id, failure, failure.retry_after or BACKOFF_SECONDS)
         arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
         released = NO_REFRESH if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
-        change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
+        change = _update_connection(connection_id, _connections.refresh_lease == lease.name, **released)
         with suppress(errors.StorageUnavailable):
             await self.database.write(lambda writing: writing.execute(change).rowcount)
 
     def _back_off(self, connection_id: str, failure: F, seconds: float) -> F:
-        """Return *failure* after recording it, so that it is raised for a while without another request."""
+        """Record *failure*, which is then raised for *seconds* without another request, and return it."""
         if len(self._backoffs) >= MAX_ROWS:
             del self._backoffs[next(iter(self._backoffs))]
         self._backoffs[connection_id] = self._steady.now() + seconds, failure
@@ -292,12 +296,12 @@ class TokenRefresher:
 
 
 _BUSY = object()
-"""A marker for a refresh in progress in another process."""
+"""The result of ``_acquire`` while another process refreshes the tokens."""
 
 NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
 """The columns of a connection without a refresh in progress or in doubt."""
 
-SENTENCES: Mapping[str, str] = {
+REVOCATION_MESSAGES: Mapping[str, str] = {
     WITHDRAWN: "The authorisation of this connection was withdrawn or has expired.",
     INTERRUPTED: "A refresh was interrupted, and the vendor no longer accepts the previous authorisation.",
 }
@@ -312,34 +316,34 @@ def merge_tokens(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
 
 
 def get_expiry(grant: IssuedTokens, now: float) -> float | None:
-    """Return when the tokens of *grant* expire, or None if the vendor does not say."""
+    """Return when the tokens of *grant* expire, or None if the vendor states no lifetime."""
     return None if grant.lifetime_seconds is None else now + grant.lifetime_seconds
 
 
-def _row(connection_id: str) -> Any:
+def _select_connection(connection_id: str) -> Any:
     return select(tables.connections).where(
         _connections.connection_id == connection_id, _connections.deleted.is_(False)
     )
 
 
-def _change(connection_id: str, condition: ColumnElement[bool], **values: Any) -> Any:
-    own = _connections.connection_id == connection_id
-    return update(tables.connections).where(own, _connections.deleted.is_(False), condition).values(**values)
+def _update_connection(connection_id: str, condition: ColumnElement[bool], **values: Any) -> Any:
+    is_current = _connections.connection_id == connection_id, _connections.deleted.is_(False)
+    return update(tables.connections).where(*is_current, condition).values(**values)
 
 
 MAX_PER_ROUND = 10
-"""Connections that all processes together refresh per round: half of the token requests in the budget of a vendor.
+"""Connections that all processes together refresh per round: half of a vendor's budget for token requests.
 
-A call that needs a token meanwhile waits for at most this many requests.
+A call that needs a token during a round waits for at most this many requests.
 """
 
 RETRY_SECONDS = 86_400.0
-"""Seconds after which an unfinished idle refresh is tried again."""
+"""Seconds after which a failed idle refresh is retried."""
 
 
 @dataclass(eq=False, repr=False)
 class IdleTokenRefresher:
-    """Refreshes tokens that would expire because they are not used, with half of the budget for token requests."""
+    """Refreshes tokens that would expire unused, within half of the budget for token requests."""
 
     database: Database
     vault: Vault
@@ -349,19 +353,18 @@ class IdleTokenRefresher:
     """Returns the number of processes that share this half of the budget."""
 
     async def refresh_idle_tokens(self) -> int:
-        """Refresh a bounded number of due tokens. Returns how many were due."""
+        """Refresh a bounded number of due tokens. Returns the number."""
         due = select_due(self.clock.now(), max(1, MAX_PER_ROUND // self.processes()))
         rows = await self.database.read(lambda reading: reading.execute(due).all())
         await asyncio.gather(*(self._refresh(row) for row in rows))
         return len(rows)
 
     async def _refresh(self, row: Row[Any]) -> None:
-        # Defer before the attempt, so that no other process tries it too and a failure does not block the others.
-        retry_at = (
-            self.clock.now() + RETRY_SECONDS if self.token_refresher.idle_lifetime_seconds(row.connector) else None
-        )
-        own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
-        defer = update(tables.connections).where(*own).values(refresh_due_at=retry_at)
+        # Deferred before the attempt: no other process repeats it, and a failure does not block other connections.
+        expires = self.token_refresher.idle_lifetime_seconds(row.connector)
+        retry_at = self.clock.now() + RETRY_SECONDS if expires else None
+        is_due = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
+        defer = update(tables.connections).where(*is_due).values(refresh_due_at=retry_at)
         if await self.database.write(lambda writing: writing.execute(defer).rowcount) and retry_at is not None:
             # Errors are logged by the refresher, and raised for calls in the meantime.
             with suppress(errors.GatewayError):

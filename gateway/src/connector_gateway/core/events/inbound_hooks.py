@@ -139,12 +139,12 @@ class InboundHooks:
         return site
 
     async def show(self, connector: str) -> dict[str, Any]:
-        """Return the stored secret of a connector, so that the operator can confirm it with the vendor."""
+        """Return the stored secret of a connector, which the operator confirms with the vendor."""
         row = await self._secret_row(connector)
         return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
 
     async def forget(self, connector: str) -> dict[str, Any]:
-        """Delete the secret of a connector, so that another one can be delivered."""
+        """Delete the secret of a connector. The vendor can then deliver another one."""
         row = await self._secret_row(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
         await self.database.write(

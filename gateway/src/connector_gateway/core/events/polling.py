@@ -29,7 +29,7 @@ TICK_SECONDS = 0.5
 """Seconds between two attempts to claim due polls. A poll that becomes due in this process is claimed immediately."""
 
 MAX_POLLS = 200
-"""The maximum number of concurrent polls per process and connector, because a vendor may be slow."""
+"""The maximum number of concurrent polls per process and connector, which a slow vendor can reach."""
 
 TIMEOUT_SECONDS = 30 * 60.0
 MIN_REVOKED_SECONDS = 60.0
@@ -42,7 +42,7 @@ It is polled immediately when it is changed, or when a call succeeds.
 MAX_BACKOFF_SECONDS = 60.0
 """The maximum delay before a failed poll is retried, unless the vendor demands more.
 
-This is hardly more frequent than regular polls. A longer delay would continue well after a short outage.
+This is about the interval of regular polls. A longer delay would outlast a short outage.
 """
 
 FIRST_BACKOFF_SECONDS = 5.0
@@ -91,7 +91,7 @@ class PollSession:
         return {row.name: row.value for row in rows}
 
     async def take_wakes(self) -> Collection[str]:
-        """Return and remove the wakes from hooks since the poll started, or since the last call."""
+        """Remove and return the wakes that hooks have added since the poll started, or since the last call."""
         query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
         if not await self._database.read(lambda reading: reading.execute(query).first()):
             return []
@@ -119,7 +119,7 @@ class PollSession:
             if not writing.execute(fence.values(lease=self._lease, **values)).rowcount:
                 raise LeaseLost
             self._feed.append_events(writing, self.connection_id, observations, now, due_at)
-            self._put(writing, snapshots)
+            self._store_snapshots(writing, snapshots)
 
         await self._database.write(store)
         self.state = self.state if state is None else state
@@ -131,17 +131,17 @@ class PollSession:
         await self._feed.record_gap(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
 
     async def progress(self, done: int, total: int) -> None:
-        """Record how many of *total* parts were read for the first time. Ignored once all of them were."""
+        """Record the progress of the first complete poll: *done* of *total* parts. Later polls are ignored."""
         if self.polls_everything and not await self.snapshots(WATCHING, [SINCE]):
             await self.commit(snapshots=[Snapshot(WATCHING, PROGRESS, {"done": done, "total": total})])
 
     async def complete(self) -> None:
-        """Record since when changes are observed, if this is the first poll that has read everything."""
+        """Record the time from which changes are observed, if this is the first poll that has read everything."""
         if self.polls_everything and not self.unfinished and not await self.snapshots(WATCHING, [SINCE]):
             now = self.clock.now()
             await self.commit(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
-    def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
+    def _store_snapshots(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
         rows = [
             {
                 "connection_id": self.connection_id,
@@ -166,7 +166,7 @@ class PollSession:
 
 
 class DatabaseClock:
-    """The database's clock. The next poll may run in another process, whose own clock may differ."""
+    """The database's clock, because the next poll may run in another process with another clock."""
 
     def __init__(self, database: Database) -> None:
         self.now = database.time
@@ -196,13 +196,15 @@ class PollScheduler:
     """The number of polls by connector and result: success, or the code of the error."""
 
     _unfinished: list[LeasedPoll] = field(init=False, default_factory=list)
-    """Finished polls whose leases could not be ended yet. Until then, no process would poll the connections."""
+    """Polls whose leases could not be ended yet. Until they are, no process polls their connections."""
 
     async def __aenter__(self) -> Self:
         if self.processes.offline_since is not None:
             await self._mark_behind(self.processes.offline_since)
-        delays = [MAX_DELAY_SECONDS, *(site.watch_seconds or 0.0 for site in self.upstreams.values())]
-        await self.watches.resume([name for name, site in self.upstreams.items() if not site.has_hooks], max(delays))
+        delays = [MAX_DELAY_SECONDS, *(config.watch_seconds or 0.0 for config in self.upstreams.values())]
+        await self.watches.resume(
+            [name for name, config in self.upstreams.items() if not config.has_hooks], max(delays)
+        )
         self._poll_task = asyncio.create_task(self._poll_loop(), name="watchers")
         return self
 
@@ -216,8 +218,8 @@ class PollScheduler:
             await self._mark_behind(self.clock.now())
 
     async def _mark_behind(self, since: float) -> None:
-        """Record that hooks *since* that time may have been missed."""
-        pushed = [name for name, site in self.upstreams.items() if site.has_hooks]
+        """Record that hooks may have been missed since *since*."""
+        pushed = [name for name, config in self.upstreams.items() if config.has_hooks]
         if pushed:
             await self.watches.mark_behind(since, _watches.connector.in_(pushed))
 
@@ -227,26 +229,26 @@ class PollScheduler:
             self.watches.wake_event.clear()
             try:
                 await self._finish_unfinished()
-                claimed = await self._claim()
+                claimed = await self._start_due_polls()
             except StorageUnavailable as error:
                 log.warning("storage unavailable", job="claiming polls", private=error.private)
                 claimed = []
             except Exception:
                 log.exception("claiming polls failed")
                 claimed = []
-            # After a full batch there are probably more due polls, so claim again without a delay.
+            # After a full batch, more polls are probably due, so claim again without a delay.
             if len(claimed) < MAX_CLAIMED:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.watches.wake_event.wait(), TICK_SECONDS)
 
-    async def _claim(self) -> Sequence[LeasedPoll]:
+    async def _start_due_polls(self) -> Sequence[LeasedPoll]:
         """Start the polls that are due, up to the limit of each connector."""
         claimed = [poll for name in self.upstreams for poll in await self._claim_for(name)]
-        # Record them before anything can fail: no process would claim a poll whose lease is never ended.
+        # Recorded before anything can fail, because no process would claim a poll whose lease is never ended.
         self._unfinished += claimed
         connections = await self.connections.get_many([poll.connection_id for poll in claimed])
         for poll in claimed:
-            task = asyncio.create_task(self._run(poll, connections.get(poll.connection_id)), name="poll")
+            task = asyncio.create_task(self._run_poll(poll, connections.get(poll.connection_id)), name="poll")
             self._polls.add(task)
             self._active_polls[poll.connector] += 1
             task.add_done_callback(partial(self._on_done, poll))
@@ -270,17 +272,17 @@ class PollScheduler:
             log.error("poll not finished", connection_id=poll.connection_id, exc_info=error)
 
     async def _finish_unfinished(self) -> None:
-        """End the leases of polls whose result could not be stored, so that they are tried again."""
+        """End the leases of polls whose result could not be stored. They are then retried."""
         while self._unfinished:
             retry_at = self.database.time() + FIRST_BACKOFF_SECONDS
             poll = self._unfinished[-1]
             await self.watches.finish(poll, whole_at=retry_at, behind_since=poll.behind_since, failures=poll.failures)
             self._unfinished.pop()
 
-    async def _run(self, claimed: LeasedPoll, connection: Connection | None) -> None:
+    async def _run_poll(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Run one poll, and schedule the next one."""
-        site = self.upstreams[claimed.connector]
-        source = site.connector.event_source
+        config = self.upstreams[claimed.connector]
+        source = config.connector.event_source
         if connection is None or source is None:
             await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
@@ -291,7 +293,7 @@ class PollScheduler:
         poll = PollSession(
             claimed, connection, run, database=self.database, feed=self.feed, clock=DatabaseClock(self.database)
         )
-        poll.receives_changes = _is_pushed(site, connection)
+        poll.receives_changes = _is_pushed(config, connection)
         try:
             with self.client(run, connection) as poll.upstream:
                 error = await self._attempt(source, poll, recording)
@@ -304,7 +306,7 @@ class PollScheduler:
         if poll.missed or (error is not None and not claimed.failures):
             await recording.close()
         await (
-            self._fail(claimed, connection, error) if error else self._succeed(claimed, connection, site, started_at)
+            self._fail(claimed, connection, error) if error else self._succeed(claimed, connection, config, started_at)
         )
 
     @staticmethod
@@ -327,12 +329,12 @@ class PollScheduler:
         return None
 
     async def _succeed(
-        self, claimed: LeasedPoll, connection: Connection, site: UpstreamConfig, started_at: float
+        self, claimed: LeasedPoll, connection: Connection, config: UpstreamConfig, started_at: float
     ) -> None:
-        """Schedule the next poll. Connections with hooks are not polled until some hooks were missed."""
+        """Schedule the next poll. A connection with hooks is polled only after hooks may have been missed."""
         await self.connections.record_status(connection, "active", polled=claimed.whole)
-        next_at = started_at + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
-        pushed = _is_pushed(site, connection)
+        next_at = started_at + (config.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
+        pushed = _is_pushed(config, connection)
         await self.watches.finish(
             claimed,
             whole_at=None if pushed else next_at,
@@ -353,11 +355,11 @@ class PollScheduler:
         )
 
 
-def _is_pushed(site: UpstreamConfig, connection: Connection) -> bool:
+def _is_pushed(config: UpstreamConfig, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
-    source = site.connector.event_source
+    source = config.connector.event_source
     is_proven = connection.app_id is not None or not (source and source.names_app)
-    return site.has_hooks and is_proven
+    return config.has_hooks and is_proven
 
 
 def _result(poll: PollSession, error: Exception | None) -> str:

@@ -1,7 +1,7 @@
 """Watches: the polling state of connections. A connection has at most one poll at a time.
 
 A poll is leased to a process, and the lease lasts as long as that process sends heartbeats.
-Whatever a poll commits is bound to its lease, so that a poll that was taken over cannot change anything.
+All commits of a poll are bound to its lease, so that a poll that was taken over cannot change anything.
 Due times are those of the database's clock, which is not set back while a process runs.
 """
 
@@ -177,7 +177,7 @@ class WatchStore:
     ) -> None:
         """End a poll. The next complete one is due at *whole_at*.
 
-        Wakes that arrived meanwhile are retained and make a poll due immediately.
+        Wakes that arrived during the poll are retained and make the next one due immediately.
         """
         values = {
             "_connection_id": claimed.connection_id,
@@ -194,7 +194,7 @@ class WatchStore:
     async def resume(self, connectors: Collection[str], max_delay: float) -> None:
         """Make polls due that have no due time although their connector no longer has hooks.
 
-        Polls that are due later than any delay lasts become due too, because the clock was set back meanwhile.
+        Polls that are due later than any delay lasts become due too, because the clock has been set back.
         """
         now = self._database.time()
         never = and_(_watches.connector.in_(connectors), _watches.due_at.is_(None))
@@ -301,7 +301,7 @@ class WatchStore:
         self.wake_event.set()
 
     async def without_account(self, connector: str) -> Sequence[ConnectionId]:
-        """Return connections whose account is not known yet, so that a hook may concern them."""
+        """Return connections whose account is not known yet, which a hook may therefore concern."""
         query = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)

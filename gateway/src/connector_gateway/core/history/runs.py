@@ -277,7 +277,7 @@ class RunStore:
         lost = [each for (each,) in running if each not in self.open_runs][:LOST_STEP]
         if not lost:
             return 0
-        # A run that ends meanwhile no longer has this process_id.
+        # A run that has ended in the meantime no longer has this process_id.
         interrupt = (
             update(tables.runs)
             .where(_runs.run_id.in_(lost), _runs.process_id == self.process_id)

@@ -10,24 +10,23 @@ from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.kit.upstream.budget import Reservation as GrantedReservation
-from connector_gateway.storage.shared.interface import UPSTREAM, Reservation, ResolvedCharge, SharedState
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline, Reservation
+from connector_gateway.storage.shared.interface import UPSTREAM, ResolvedCharge, SharedState, StoredReservation
 
 YIELD_SECONDS = 20.0
 """Seconds for which a poll's request yields to other requests."""
 
 SLACK = 1.003
-"""Factor by which local windows are longer than the vendor's, since clocks differ slightly."""
+"""The factor by which local windows are longer than the vendor's, because clocks differ slightly."""
 
 SLACK_SECONDS = 0.006
-"""Minimum seconds by which local windows are longer. The delay of a request is known only after its response, which
-can arrive after a short window.
+"""The minimum seconds by which local windows are longer. The latency of a request is known only from its response,
+which can arrive after a short window has ended.
 """
 
 
 def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
-    """Return *budgets* with windows that are longer by the factor ``SLACK``, and by at least ``SLACK_SECONDS``."""
+    """Return *budgets* with windows lengthened by the factor ``SLACK``, and by at least ``SLACK_SECONDS``."""
     return {
         name: Budget(budget.limit, max(budget.per_seconds * SLACK, budget.per_seconds + SLACK_SECONDS))
         for name, budget in budgets.items()
@@ -35,7 +34,7 @@ def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
 
 
 def without_slack(per_seconds: float) -> float:
-    """Return the vendor's window for a window of ``with_slack``."""
+    """Return the vendor's window, given a window that ``with_slack`` has lengthened."""
     return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
 
 
@@ -63,15 +62,15 @@ class ConnectionPacer:
         self._usage = usage or UsageTracker(shared, clock)
         self._connection_id = connection_id
         self._has_sent = False
-        """Whether a request was sent. If so, the call continues during shutdown."""
+        """Whether a request was sent. If so, the call may finish during shutdown."""
 
-    def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Reservation]:
+    def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[StoredReservation]:
         """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
         if not self._has_sent:
             self._shutdown.check()
         return self._reserve(charges, deadline)
 
-    async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
+    async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> StoredReservation:
         resolved = self._resolve_charges(charges)
         reservation = await self._shared.reserve(resolved, self._max_wait(resolved, deadline))
         if reservation.wait > 0:
@@ -83,18 +82,18 @@ class ConnectionPacer:
         self._has_sent = True
         return reservation
 
-    async def reacquire(self, reservation: GrantedReservation, deadline: Deadline) -> None:
+    async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""
-        # Ensures that a process which is delayed each time does not repeat this forever.
+        # Otherwise a process that is delayed each time would repeat this forever.
         if (delay := self._clock.now() - deadline.start_by) > 0:
             reservation.release()
             raise _too_long(delay)
         await self._wait(reservation, await reservation.confirm(), (), deadline)
 
     async def _wait(
-        self, reservation: GrantedReservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
+        self, reservation: Reservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
     ) -> None:
-        """Wait until *reservation* is confirmed. Delays of earlier requests can make it too late for *deadline*."""
+        """Wait until *reservation* is confirmed. Raises if earlier requests delay it beyond *deadline*."""
         try:
             while wait > 0:
                 await self._sleep(wait)
@@ -130,15 +129,15 @@ class ConnectionPacer:
     def _resolve_charge(self, charge: Charge) -> ResolvedCharge:
         name = f"{UPSTREAM}:{self._connector}:{charge.budget}:{charge.scope_key or self._account}"
         budget = self._budgets[charge.budget]
-        # Otherwise a budget with a limit below the cost of one request would block it forever.
+        # Otherwise a request that costs more than the limit of its budget would never be sent.
         return ResolvedCharge(name, budget, min(charge.units, budget.limit))
 
 
 class BackgroundPacer(ConnectionPacer):
     """Paces the requests of polls. They yield to calls, and leave headroom for the next calls."""
 
-    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
-        """Wait until the budgets are idle. After ``YIELD_SECONDS``, wait in order like a call."""
+    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> StoredReservation:
+        """Wait until the budgets are idle. After ``YIELD_SECONDS``, queue like a call."""
         resolved = self._resolve_charges(charges)
         yields_until = min(self._clock.now() + YIELD_SECONDS, deadline.start_by)
         while (remaining := yields_until - self._clock.now()) > 0:
@@ -160,16 +159,16 @@ class AnonymousPacer(ConnectionPacer):
         super().__init__(connector, budgets, secrets, shared, clock)
         self._sent_charges: list[Charge] = []
 
-    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
-        """Wait for a reservation. Only budgets that all accounts share are contended."""
+    async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> StoredReservation:
+        """Wait for a reservation. Other requests compete only for the budgets that all accounts share."""
         reservation = await super().acquire(charges, deadline)
         self._sent_charges += [charge for charge in charges if not charge.scope_key]
         return reservation
 
     async def attribute_to(self, account: str) -> None:
-        """Charge the sent requests to *account*, since its next call can fall into the same window."""
+        """Charge the sent requests to *account*, because its next call can fall into the same window."""
         self._account = account
-        # One by one, since together they might exceed the limit of a budget.
+        # One by one, because together they might exceed the limit of a budget.
         for charge in self._sent_charges:
             await self._shared.reserve(self._resolve_charges([charge]), inf)
 

@@ -47,7 +47,7 @@ def restricted_connector(
 
     def create_socket(address: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, _, target = address
-        # The check is at the socket, because this address receives the bytes, whatever was resolved before.
+        # The check is at the socket, because an earlier resolution may have returned another address.
         if not reachable(target[0]):
             raise create_error()
         return socket.socket(family, kind, protocol)

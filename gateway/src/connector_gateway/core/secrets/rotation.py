@@ -1,7 +1,7 @@
 """Rotation of secret keys: all ciphertexts are encrypted again with the newest key, while calls continue.
 
-Rows are updated in small steps, each only if it is unchanged since it was read. Values that calls store meanwhile are
-not overwritten, and are encrypted with the newest key already.
+Rows are updated in small steps, each only if it is unchanged since it was read. Values that calls
+store during the rotation are not overwritten, because they are encrypted with the newest key already.
 """
 
 from collections.abc import Mapping, Sequence

@@ -34,19 +34,19 @@ class Vault:
         return self.encrypt_bytes(encode_json(secrets), owner)
 
     def decrypt(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
-        """Decrypt a result of ``encrypt`` for *owner*. Raises the errors of ``open_bytes``."""
+        """Decrypt a result of ``encrypt`` for *owner*. Raises like ``decrypt_bytes``."""
         secrets: Mapping[str, Any] = from_json(self.decrypt_bytes(sealed, owner))
         return secrets
 
     def encrypt_bytes(self, content: bytes, owner: str) -> bytes:
-        """Encrypt *content*, so that only this installation can decrypt it, and only for *owner*."""
+        """Encrypt *content* for *owner*. Only this installation can decrypt it, and only for the same owner."""
         nonce = os.urandom(NONCE_BYTES)
         return (
             self.current_key_name + nonce + self._ciphers[self.current_key_name].encrypt(nonce, content, owner.encode())
         )
 
     def decrypt_bytes(self, sealed: bytes, owner: str) -> bytes:
-        """Decrypt a result of ``seal_bytes`` for *owner*.
+        """Decrypt a result of ``encrypt_bytes`` for *owner*.
 
         Raises ``SecretUnreadable`` if its key is not configured or the data was altered.
         """

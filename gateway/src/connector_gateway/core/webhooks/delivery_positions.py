@@ -1,7 +1,7 @@
 """Delivery positions: the progress of each webhook in each connection's events, and when the next delivery is due.
 
-A position is claimed by one process at a time. It is due again a minute later unless its process continues, so that no
-process needs to know which others are alive. Commits are bound to the claim. Times are those of the database's clock.
+A position is claimed by one process at a time. It is due again a minute later unless its process continues, so
+processes need not know which others are alive. Commits are bound to the claim. Times are those of the database's clock.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +51,7 @@ _connections = tables.connections.c
 
 
 class ClaimLost(Exception):
-    """Raised if the position was claimed by another process meanwhile, or set by the operator."""
+    """Raised if another process has claimed the position since, or the operator has set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class DeliveryPositions:
 
     async def finish(self, claimed: ClaimedPosition) -> None:
         """End a claim. The position is due immediately if there are more events."""
-        # Compare with the current row, because an event that was added meanwhile has raised its newest number.
+        # Compare with the current row, because an event added in between has raised its newest number.
         further = case((_positions.newest > claimed.after, self._database.time()), else_=None)
         await self._set(claimed, after=claimed.after, due_at=further, lease=None)
 

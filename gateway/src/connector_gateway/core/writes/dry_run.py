@@ -1,7 +1,7 @@
 """Dry runs of writes: the requests that a write would send, and the values that it would cast.
 
-A dry run takes the path of every write. Only the requests that would change something are withheld in ``Upstream`` and
-recorded. A withheld step followed by others gets an assumed response, so that the later steps are reported too.
+A dry run takes the path of every write. ``UpstreamClient`` withholds only the requests that would change something,
+which are recorded. A withheld step gets an assumed response if others follow, because they are reported too.
 """
 
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,11 +1,12 @@
-"""Claims: the stored rows by which a write with an idempotency key happens once in 24 hours.
+"""Idempotency claims: stored rows that make a write with an idempotency key happen once in 24 hours.
 
 A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once it has a result. Attempts are
-numbered. Every change names the run that holds the claim, so an attempt that has lost the claim changes nothing.
+numbered. Every change names the run that holds the claim, so an attempt that has lost it cannot change it.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -161,7 +162,7 @@ class Claim(Struct):
     """The encrypted journal of earlier attempts, or None if they sent nothing."""
 
     settles_at: float = 0.0
-    """The time at which the requests of earlier attempts have settled. Later, they can no longer be carried out."""
+    """When the requests of earlier attempts have settled. After that, the vendor can no longer carry them out."""
 
     @property
     def fence_parameters(self) -> dict[str, Any]:
@@ -202,12 +203,12 @@ class Claims:
         """
         deadline = self._clock.now() + wait_seconds
         while True:
-            claim = await self._try(name, digests, recording, exists=exists)
+            claim = await self._try_take(name, digests, recording, exists=exists)
             recording.is_open = True
             if claim is not None:
                 return claim
             if exists:
-                # The claim may be gone by now, because the call that held it was rejected.
+                # The call that held the claim may have been rejected and have deleted it.
                 exists = False
                 continue
             if self._clock.now() >= deadline:
@@ -253,29 +254,25 @@ class Claims:
 
     @staticmethod
     def mark_in_doubt(claim: Claim, sealed: bytes, settles_at: float) -> Put:
-        """Return the statement that leaves the claim in doubt, so that a repeat of the call can take it."""
+        """Return the statement that marks the claim as in doubt. A repeat of the call can then take it."""
         return MARK_IN_DOUBT, claim.fence_parameters | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
     def delete(claim: Claim) -> Put:
-        """Return the statement that deletes the claim after nothing was done under it."""
+        """Return the statement that deletes a claim whose call changed nothing."""
         return DELETE, claim.fence_parameters
 
-    def undo_taking(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
-        """Return work that undoes *run_id*'s taking of the claim.
+    def release(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+        """Return the work that releases the claim if *run_id* holds it.
 
-        A claim under which nothing was ever sent is deleted. Any other claim is in doubt again.
+        The claim is deleted if no request was ever sent for it, and marked as in doubt otherwise.
         """
-        mine = _fence(name, run_id)
-
-        def release(writing: Writing) -> bool:
-            # In this order: the first statement deletes a claim that sent nothing, so the second finds only others.
-            return bool(writing.execute(DELETE_UNUSED, mine).rowcount or writing.execute(LEAVE_IN_DOUBT, mine).rowcount)
-
-        return release
+        fence = _fence(name, run_id)
+        # The second statement must not run first: it would leave claims in doubt that sent nothing.
+        return lambda writing: bool(execute(writing, DELETE_UNUSED, fence) or execute(writing, LEAVE_IN_DOUBT, fence))
 
     async def settle_abandoned(self) -> int:
-        """Put the claims of dead processes in doubt, or delete those that sent nothing. Returns how many."""
+        """Mark the claims of dead processes as in doubt, or delete those that sent nothing. Returns their number."""
 
         def settle(writing: Writing) -> int:
             return execute(writing, DELETE_ABANDONED) + execute(writing, _mark_abandoned_in_doubt(self._database.now))
@@ -283,7 +280,7 @@ class Claims:
         return await self._database.write(settle)
 
     async def purge(self) -> int:
-        """Delete a bounded number of expired claims, unless they were taken again meanwhile. Returns how many."""
+        """Delete a bounded number of expired claims, unless they were taken again. Returns the number deleted."""
         now = {"_now": self._database.time()}
         if not self._database.embedded:
             return await self._database.delete_expired(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
@@ -294,11 +291,11 @@ class Claims:
     async def take_new(self, name: ClaimName, digests: RequestDigests, recording: RunRecorder) -> bool:
         """Insert the claim together with the opening of the run. Returns False if the claim exists."""
         try:
-            # A single insert that does nothing if the row exists. With a check before the insert, two calls could pass.
+            # One insert that does nothing if the row exists. Two calls could both pass a separate check.
             new = self.new_row(name, recording.run_id, digests)
             taken = await self._database.put_all(recording.open_statements(), (CLAIM, new), recording.run_id)
         except BaseException:
-            self._restore_deferred(name, recording.run_id)
+            self._release_later(name, recording.run_id)
             raise
         if taken:
             recording.is_open = True
@@ -309,7 +306,7 @@ class Claims:
         """Record that a call of this process holds the claim, so that other calls can wait for it."""
         self._local_claims[name] = asyncio.Event()
 
-    async def _try(
+    async def _try_take(
         self, name: ClaimName, digests: RequestDigests, recording: RunRecorder, *, exists: bool
     ) -> Claim | StoredResult | None:
         if not exists and await self.take_new(name, digests, recording):
@@ -317,20 +314,20 @@ class Claims:
         try:
             claim = await self._take_over(name, self.new_row(name, recording.run_id, digests), recording)
         except BaseException:
-            self._restore_deferred(name, recording.run_id)
+            self._release_later(name, recording.run_id)
             raise
         if isinstance(claim, Claim):
             self.hold(name)
         return claim
 
-    def _restore_deferred(self, name: ClaimName, run_id: RunId) -> None:
-        # The row may exist although the commit failed, because its acknowledgement may have been lost.
-        self._database.write_deferred(self.undo_taking(name, run_id), about=run_id)
+    def _release_later(self, name: ClaimName, run_id: RunId) -> None:
+        # The commit may have succeeded although it raised, because its acknowledgement may have been lost.
+        self._database.write_deferred(self.release(name, run_id), about=run_id)
 
     async def _take_over(
         self, name: ClaimName, new: dict[str, Any], recording: RunRecorder
     ) -> Claim | StoredResult | None:
-        """Return the existing claim if it can be taken over, or its result."""
+        """Take over the existing claim if possible, or return its result."""
         now, opening = self._database.time(), recording.open_statements()
         # Most existing claims have a result. Then a read is enough, and only the end of the run has to be written.
         row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
@@ -342,7 +339,7 @@ class Claims:
 
         def take_over(writing: Writing) -> Claim | StoredResult | None:
             put_all(writing, opening)
-            return _take_over(writing, name, new, now)
+            return _take_existing(writing, name, new, now)
 
         return await self._database.write(take_over, recording.run_id)
 
@@ -351,14 +348,11 @@ class Claims:
         if event is None:
             await self._shutdown.wait(self._wait_for_others(name, deadline))
             return
-        try:
-            waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
-            await self._shutdown.wait(waiting)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            await self._shutdown.wait(asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now())))
 
     async def _wait_for_others(self, name: ClaimName, deadline: float) -> None:
-        """Wait until the deadline at most while another process, which cannot wake this one, holds the claim."""
+        """Wait while another process holds the claim, until *deadline* at most. It cannot wake this process."""
         state: str | None = "held"
         # Poll with reads, because each attempt to take the claim would be a write transaction.
         while state == "held" and self._clock.now() < deadline:
@@ -376,9 +370,9 @@ def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
     return sum(execute(writing, PURGE, row) for row in rows)
 
 
-def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
+def _take_existing(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
     """Take a claim that has expired, is in doubt, or was deleted. Returns None if another attempt holds it."""
-    # Before the insert, because an expired claim would still block it.
+    # An expired claim would block the insert.
     writing.execute(EXPIRE, name.parameters | {"_now": now})
     if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1, RequestDigests(new["target"], new["parameters"]))
@@ -394,7 +388,7 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
 
 
 def in_progress_error() -> GatewayError:
-    """Return the error for a call while another attempt holds the claim."""
+    """Return the error for a call whose claim another attempt holds."""
     return IdempotencyInProgress(
         "A call with this idempotency key is still in progress.",
         {"parameter": "idempotency_key"},

@@ -167,7 +167,7 @@ class WriteProtocol:
         try:
             journal = WriteJournal.load(self.vault, claim, arguments, connection.identity)
         except GatewayError:
-            restore = self.claims.undo_taking(name, run.run_id)
+            restore = self.claims.release(name, run.run_id)
             self.database.write_deferred(restore, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
@@ -313,7 +313,7 @@ class WriteAttempt:
         if entry.learned is None:
             await self._record_intent(step, entry)
             if resending:
-                # The request may have to wait for its reservation, and another call may change the object meanwhile.
+                # Another call may change the object while the request waits for its reservation.
                 self.work.upstream.before_write = partial(self._check_unchanged, step, entry)
             entry.learned = await self._send(step, entry)
             self._record_change(step, entry)

@@ -58,7 +58,7 @@ class RequestContext:
         self.agent = self.headers.get(b"user-agent", b"")
         self.run = Run("cli" if surface == "http" and self.agent.startswith(CLI_USER_AGENT) else surface)
         self.keyed = keyed
-        """Whether the request needs a key, so that its response reports how many calls the key has left."""
+        """Whether the request needs a key. If so, its response reports how many calls the key has left."""
 
     def header(self, name: bytes) -> str | None:
         """Return a request header as text. Raises ``MalformedRequest`` if it is repeated."""
@@ -122,7 +122,7 @@ class RequestContext:
         await send({"type": "http.response.body", "body": b"%b\n" % bytes(last)})
 
     async def _send_large(self, pieces: Iterable[Piece], size: int, send: Send) -> None:
-        """Send a large body no faster than the client reads it, and count it as buffered meanwhile."""
+        """Send a large body no faster than the client reads it, and count it as buffered until then."""
         self.client.reserve_buffer(size)
         try:
             await send_chunked(self.client, pieces, send)

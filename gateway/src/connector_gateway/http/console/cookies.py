@@ -13,7 +13,7 @@ VISITOR_SECONDS = 60 * 60.0
 
 
 def set_cookie(response: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
-    """Set a console cookie on *response*. Not ``SameSite=Strict``, so that users who follow a link stay signed in."""
+    """Set a console cookie on *response*. Not ``SameSite=Strict``, which would sign out users who follow links."""
     response.set_cookie(
         name, value, int(seconds), path=pages.root + ROOT, secure=pages.secure, httponly=True, samesite="lax"
     )

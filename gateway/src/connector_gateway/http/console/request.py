@@ -30,7 +30,7 @@ from connector_gateway.management.routes import MANAGEMENT
 
 
 def explain(error: GatewayError, form: Form | None, connector: AnyConnector | None) -> Mapping[str, Any]:
-    """Return the error message of a page. Errors of a field of *form* are displayed next to the field instead."""
+    """Return the error payload of a page. The errors of fields of *form* are displayed next to the fields instead."""
     payload = error_payload(error, "console", connector)
     if form is None:
         return payload
@@ -51,7 +51,7 @@ LISTED = [route.resource.name for route in MANAGEMENT if route.pages]
 """The resources that have a list."""
 
 FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
-"""The resources that operators use most often. Others follow."""
+"""The resources that operators use most often, which come first in the navigation."""
 
 NAVIGATION = (
     (ROOT, "Overview"),
@@ -81,7 +81,7 @@ DONE = {route.name: _success_sentence(route) for route in MANAGEMENT if route.ch
 
 @dataclass(frozen=True)
 class Console:
-    """The components that the console uses."""
+    """The components of the console."""
 
     edge: ApiContext
     management: Management
@@ -130,18 +130,17 @@ class ConsoleRequest:
         return str(self.context.scope["path_params"][name])
 
     async def submit(self, route: ManagementRoute, values: Mapping[str, str], position: Position | None = None) -> Any:
-        """Return the result of a route for parameters as text. Empty ones are omitted."""
+        """Call a management route with *values* as text, of which empty ones are omitted, and return its result."""
         query = [(name, text) for name, text in values.items() if text]
         return await self._perform(route, Arguments(path={}, query=query), position)
 
     async def send(self, route: ManagementRoute, values: Mapping[str, Any]) -> Any:
-        """Return the result of a route for typed parameters."""
+        """Call a management route with typed *values*, and return its result."""
         return await self._perform(route, Arguments(path={}, body=Body(to_json(values))))
 
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
         params = arguments.read(route.params, connection=False)
-        address = self.context.address
-        request = ManagementRequest(self.management, None, self.operator, position, address, "console")
+        request = ManagementRequest(self.management, None, self.operator, position, self.context.address, "console")
         return await route.carry_out(request, params)
 
     def show(
@@ -154,7 +153,7 @@ class ConsoleRequest:
         connector: str = "",
         **values: Any,
     ) -> Response:
-        """Return the page of *template*. It displays *problem*, next to the fields of *form* that are affected.
+        """Render *template*. It displays *problem*, next to the fields of *form* that are affected.
 
         The remedy refers to *connector*, if the problem concerns one.
         """
@@ -177,7 +176,7 @@ class ConsoleRequest:
         )
 
     async def steps(self) -> OnboardingProgress | None:
-        """Return the steps to the first call, or None if they are done or the operator cannot perform them."""
+        """Return the remaining steps to the first call, or None if all are done or the operator cannot perform them."""
         steps = await self.console.onboarding_progress() if self.operator.may_change else None
         return None if steps is None or steps.done else steps
 
@@ -192,17 +191,13 @@ class ConsoleRequest:
 
     def redirect(self, path: str, **query: str) -> Response:
         """Redirect the browser to a page after a form was processed."""
-        address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
-        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+        url = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
+        return RedirectResponse(url, 303, {"Cache-Control": "no-store"})
 
     @property
     def _navigation_entry(self) -> str:
-        """The navigation entry of this page."""
-        parts = self.path.split("/")
-        return "/".join(parts[:3])
-
-
-Perform = Callable[[ConsoleRequest], Awaitable[Response]]
+        """The path of the navigation entry that this page belongs to."""
+        return "/".join(self.path.split("/")[:3])
 
 
 @dataclass(frozen=True)
@@ -211,12 +206,12 @@ class ConsoleRoute:
 
     method: str
     path: str
-    handler: Perform
+    handler: Callable[[ConsoleRequest], Awaitable[Response]]
     for_visitors: bool = False
     """Whether the page is accessible without signing in."""
 
     for_admins: bool = False
-    """Whether only admins may use it: it makes changes, prepares them, or displays user content."""
+    """Whether only admins may use it, because it makes or prepares changes, or displays user content."""
 
     audit_name: str = ""
     """The action in the audit trail if a viewer is rejected."""

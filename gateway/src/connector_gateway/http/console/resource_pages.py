@@ -62,7 +62,7 @@ def _routes(name: str) -> Sequence[ConsoleRoute]:
             ConsoleRoute(method, action_path, handler, for_admins=True, audit_name=action.route.name)
             for method, handler in handlers.items()
         ]
-    # A run has a page of its own, and an entry of the audit trail has none.
+    # A run has a special page, and an entry of the audit trail has none.
     if identifier_field(LISTS[name]) and name != RUNS.name:
         routes.append(ConsoleRoute("GET", f"{path}/{{identifier}}", partial(show, name)))
     return routes

@@ -67,7 +67,7 @@ class ManagementEndpoint:
             await self._edge.delay_wrong_token(context)
             raise
         if isinstance(identity, Operator):
-            # Before the body is read: a viewer is rejected whatever it contains.
+            # Before the body is read, because a viewer is always rejected.
             await self._check_role(context, identity)
             return identity
         await self._check_key(context, identity)
@@ -100,7 +100,7 @@ class ManagementEndpoint:
             )
 
     async def _authenticate(self, context: RequestContext) -> Caller | Operator:
-        """Return the operator or key holder of the token. Operators are not recognised on a *public* port."""
+        """Return the operator or key holder of the token. Operators are not recognised on a public port."""
         authorization = context.header(b"authorization")
         operator = None if self._public else await self._management.operators.find(parse_bearer(authorization))
         if operator is not None:

@@ -71,8 +71,8 @@ DETAIL: Schema = {
 class ErrorSchemas:
     """The error responses of all routes, with their schemas and examples, as components.
 
-    A response that many routes share has a name of its own, such as ``UnauthorizedError``. A response with codes that
-    only one operation has is named after the operation, as ``CreatePageConflictError``.
+    A response that many routes share has a general name, such as ``UnauthorizedError``. A response with codes that
+    only one operation has is named after the operation, such as ``CreatePageConflictError``.
     """
 
     def __init__(self, connectors: Sequence[AnyConnector]) -> None:

@@ -48,8 +48,7 @@ class Pages:
 
     @cached_property
     def _environment(self) -> "Environment":
-        # Imported with the first page, since it is slow to import and most commands show none.
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # as said above
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # slow, and few commands need it
 
         environment = Environment(
             loader=PackageLoader("connector_gateway.http"),
@@ -66,7 +65,7 @@ class Pages:
             "with_code": render_code_spans,
             "page_of": console_path,
         }
-        # Polls and deliveries have codes of their own, which have no page.
+        # Polls and deliveries have special codes, which have no page.
         explained = frozenset(error.code for error in all_errors())
         environment.globals |= {"root": self.root, "asset": self._asset, "explained": explained}
         return environment

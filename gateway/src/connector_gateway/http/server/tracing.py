@@ -34,7 +34,7 @@ class Tracing:
 
     def __init__(self, url: str) -> None:
         resource = Resource.create({"service.name": "connector-gateway", "service.version": __version__})
-        # Not the global provider: libraries would add spans of their own, which may contain secrets.
+        # Not the global provider: libraries would add spans that may contain secrets.
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
         self.tracer: Tracer = self._provider.get_tracer("connector_gateway", __version__)

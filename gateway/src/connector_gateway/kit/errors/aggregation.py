@@ -11,7 +11,7 @@ MAX_SENTENCES = 3
 def combine_errors(errors: Sequence[GatewayError]) -> GatewayError:
     """Combine *errors* into one error.
 
-    It has the code of the first one, and each detail has the code of its own error.
+    It has the code of the first one, and each detail has the code of its error.
     """
     first_error = errors[0]
     details = [{"code": error.code, **detail} for error in errors for detail in error.details]

@@ -38,7 +38,7 @@ class GatewayError(Exception):
     """The name of the class in snake case, which is part of the public contract."""
 
     remedy: str
-    """The next step, with references in braces (``core.remedies``). An instance can have a more specific one."""
+    """The next step, with references in braces (``core.calls.remedies``). An instance can have a more specific one."""
 
     prescribed: ClassVar[Mapping[str, str]] = {}
     """A prescribed sentence before the remedy over HTTP, by the connectors that it is prescribed for."""

@@ -60,7 +60,7 @@ class RunNotFound(CallerError, status=404):
 
 
 class RunNotRecorded(CallerError, status=404):
-    """The call exceeded the key's rate limit, after so many such calls that it has no run of its own."""
+    """The call exceeded the key's rate limit, and is counted in the run of an earlier such call."""
 
     location = ("parameter", "run_id")
     remedy = (

@@ -44,13 +44,13 @@ class Charge:
 
 
 class Deadline(Struct, frozen=True):
-    """The longest that a request may wait."""
+    """The limits on the wait of a request."""
 
     start_by: float
     """The time by which its reservation must be due, in epoch seconds."""
 
     max_blocked_seconds: float = math.inf
-    """Seconds. A request does not wait at all for a budget that stays blocked for this long."""
+    """Seconds for which a budget must stay blocked for a request to be rejected without waiting."""
 
 
 class Reservation(Protocol):
@@ -72,7 +72,7 @@ class Reservation(Protocol):
         """Release the reservation, because it will not be used."""
 
     def record_response(self) -> None:
-        """Record that a response has arrived, so that the vendor has counted the request by now."""
+        """Count the request from the latest time at which it can have arrived: its response has arrived now."""
 
 
 class Pacer(Protocol):
@@ -85,7 +85,7 @@ class Pacer(Protocol):
         """
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
-        """Wait until the expired reservation *turn* is due again. Raises like ``acquire``."""
+        """Wait until the expired *reservation* is due again. Raises like ``acquire``."""
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, because the vendor throttled a request."""

@@ -1,4 +1,4 @@
-"""The client of one connection, which authorises, paces, times, retries and records every upstream request."""
+"""The client of one connection: it authorises, paces, retries and records every upstream request."""
 
 import math
 import time
@@ -57,7 +57,7 @@ def create_bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def parse_throttle(response: UpstreamResponse) -> float | None:
-    """Seconds to wait if *response* is a 429: its ``Retry-After``, else a second."""
+    """Return the seconds to wait if *response* is a 429, by default one, or None."""
     if response.status != 429:
         return None
     return parse_retry_after(response, DEFAULT_BACKOFF_SECONDS)
@@ -81,7 +81,7 @@ class ThrottleDelay:
     """The names of the budgets, or None for all budgets that the request was charged to."""
 
     def select_charges(self, charges: Sequence[Charge]) -> Sequence[Charge]:
-        """Return the charges whose budgets are blocked, or all of them if the delay names none."""
+        """Return the charges whose budgets are blocked, or all of them if none matches."""
         matching = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
         return matching or charges
 
@@ -114,7 +114,7 @@ class UpstreamLog(Struct):
 
 
 class CredentialSource(Protocol):
-    """The source of a connection's credentials. Reading them may take time, refresh a token, or fail."""
+    """The source of a connection's credentials. Reading them can refresh a token, and can fail."""
 
     async def credentials(self) -> Mapping[str, str]:
         """Return the secrets by the connector's names."""
@@ -176,7 +176,7 @@ class Request(Struct):
 
 
 class StreamedResponse(UpstreamResponse, kw_only=True):
-    """A response whose body is still to be read if the request was accepted."""
+    """A response whose body must still be read if it is successful."""
 
     pieces: AsyncIterator[bytes]
 
@@ -201,7 +201,7 @@ class UpstreamService:
     transport: Transport
     clock: Clock
     time: Callable[[], float]
-    """Returns the time in epoch seconds, by a clock that is never adjusted and that other processes share."""
+    """Returns epoch seconds of a clock that is never adjusted and that all processes share."""
 
     is_expired: Callable[[UpstreamResponse], bool] = is_unauthorised
     """Returns True if the response means that the credentials may have expired."""
@@ -214,7 +214,7 @@ class UpstreamService:
 
 
 class UpstreamClient(Struct):
-    """The authorised client that a connector's own client is built on.
+    """The authorised client on which a connector's client is built.
 
     One is created for each call. Everything that calls share is in ``service``, because passing each part by name
     took a hundredth of a call.
@@ -226,15 +226,13 @@ class UpstreamClient(Struct):
     timeouts: Timeouts
     log: UpstreamLog
     fence: Callable[[], None] = lambda: None
-    """Raises an error if other processes may have taken over this process's work, so that it must not write."""
+    """Raises an error if this process must not write, because others may have taken over its work."""
 
     memory: MemoryReservation = field(default_factory=unmetered)
     """The memory reserved by the call for large responses."""
 
     written_at: float | None = None
-    """The time by ``time`` at which the last request that writes was sent, or None if none was sent since the last
-    reset.
-    """
+    """The time of the last request that writes, by ``service.time``. None if none was sent since the last reset."""
 
     write_response: UpstreamResponse | None = None
     """The response to the last request that writes, or None if there is none."""
@@ -249,7 +247,7 @@ class UpstreamClient(Struct):
     """Awaited before the first request is sent, if set. See ``StepRunner.before_first_request``."""
 
     before_write: Callable[[], Awaitable[None]] | None = None
-    """Awaited before each request that writes leaves, once it has waited for its reservation."""
+    """Awaited before a request that writes is sent, after the wait for its reservation."""
 
     _has_response: bool = False
     """Whether a request has received a response."""
@@ -265,13 +263,12 @@ class UpstreamClient(Struct):
         """The reason why the outcome of the last request that writes is unknown.
 
         None if no such request was sent, or if its response proves that nothing was done. A successful response also
-        counts as in doubt here, although its sender knows better.
+        counts as in doubt here, because only the caller can interpret it.
         """
         if self.written_at is None:
             return None
-        return (
-            "silent" if self.write_response is None else self.service.error_table.in_doubt_reason(self.write_response)
-        )
+        response = self.write_response
+        return "silent" if response is None else self.service.error_table.in_doubt_reason(response)
 
     @property
     def skew(self) -> float:
@@ -296,15 +293,15 @@ class UpstreamClient(Struct):
         expects: Container[int] = (),
         is_conflict: Callable[[UpstreamResponse], bool] = lambda _: False,
     ) -> Awaitable[UpstreamResponse]:
-        """Send a request and return its response, whatever its status below 500. *path* is percent-encoded.
+        """Send a request and return its response, whose status can be any below 500. *path* is percent-encoded.
 
-        A name in braces in *path* stands for the secret of that name among the credentials: ``/tokens/{token}``. The
-        secret is filled in when the request is sent. History, spans and errors have the template. The body is *json*,
-        or *content* described by *headers*.
+        A name in braces in *path*, such as ``/tokens/{token}``, is replaced by the secret of that name when the request
+        is sent. History, spans and errors contain the template. The body is *json*, or *content* described by
+        *headers*.
 
-        A throttled request is always retried. A request that *writes* is never retried after it may have been carried
-        out. Failure statuses in *expects* are returned to the caller. *collides* recognises an error caused by a
-        concurrent change, which is worth another attempt.
+        A throttled request is always retried. A request that *writes* is never retried if it may have been carried
+        out. Failure statuses in *expects* are returned to the caller. Errors for which *is_conflict* is true have a
+        concurrent change as their cause, and are retried.
 
         Raises ``OutcomeUnknown`` if a write was sent and its response does not prove that nothing was done, and an
         ``UpstreamError`` in doubt if the vendor failed while processing it.
@@ -325,37 +322,34 @@ class UpstreamClient(Struct):
         *charges: Charge,
         host: str = "base",
         query: Mapping[str, Any] = MappingProxyType({}),
-        at_once: bool = False,
+        buffered: bool = False,
     ) -> AsyncIterator[StreamedResponse]:
-        """Send a GET request for something large, and yield its response.
+        """Send a GET request, and yield its response, whose status is below 500.
 
-        The status is below 500. The body of a successful response arrives in pieces, which must be read inside the
-        context. An ``UpstreamFailure`` there means that no more will come.
+        The body of a successful response arrives in pieces, which must be read inside the context. An
+        ``UpstreamFailure`` while reading means that the body is incomplete.
 
-        With *at_once*, the caller reads the body without pausing, and the request occupies a slot of its account until
-        the end of the body. Otherwise the reader decides how long it takes, and the slot is released with the headers.
+        If *buffered*, the caller must read the body without pausing, and the request occupies a slot of its account
+        until the end of the body. Otherwise the caller may read slowly, and the slot is released after the headers.
         """
         _check_segments(path)
         url = self.service.base_urls[host] + path + (_encode_query(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), is_conflict=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
-                yield await self._deliver(request, partial(self._open, stack, at_once=at_once))
+                yield await self._deliver(request, partial(self._open, stack, buffered=buffered))
         except (NotSent, TimedOut, ConnectionLost) as error:
             self._raise_unless_retryable(error, request, last=True)
 
-    async def _deliver(self, request: Request, exchange: Callable[[Request, Deadline], Awaitable[A]]) -> A:
-        """Send the request, and retry it if that is safe.
-
-        Ends when a response can be returned or all attempts have failed.
-        """
-        deadline = await self._deadline()
+    async def _deliver(self, request: Request, send_once: Callable[[Request, Deadline], Awaitable[A]]) -> A:
+        """Send the request, and retry it as long as that is safe and attempts remain."""
+        deadline = await self._create_deadline()
         attempt, refreshed = 0, False
         while True:
             attempt += 1
             last = attempt >= self.timeouts.attempts
             try:
-                response = await exchange(request, deadline)
+                response = await send_once(request, deadline)
             except TooLarge as error:
                 raise _too_large_error(request) from error
             except (NotSent, TimedOut, ConnectionLost) as error:
@@ -366,7 +360,7 @@ class UpstreamClient(Struct):
             delay, expired = service.parse_throttle(response), service.is_expired(response)
             if request.writes and (delay is not None or expired or not response.is_success):
                 await self._check_rejected(request, response, delay)
-            # The write was rejected, so it is sent again, once, with a new token.
+            # The request was rejected, so it is sent again, once, with a new token.
             if not refreshed and expired and await self.credential_source.refresh(request.credentials):
                 refreshed, attempt = True, attempt - 1
             elif delay is not None:
@@ -394,18 +388,18 @@ class UpstreamClient(Struct):
         doubt = None if response.status in request.expects else self.doubt
         if doubt is None:
             return
-        # Block the budget anyway: whatever sent this response, further requests would get the same one.
+        # The budget is blocked anyway, because further requests would get the same response.
         if delay is not None:
             await self._block(request, delay)
         raise create_server_error(response, doubt)
 
-    async def _deadline(self) -> Deadline:
-        """Return the deadline for the waiting time of a request, once it is allowed to be sent."""
+    async def _create_deadline(self) -> Deadline:
+        """Await ``before_request``, and return the deadline for queueing a request."""
         if self.before_request is not None:
             await self.before_request()
         queue, run = self.timeouts.queue_seconds, self.timeouts.run_seconds
-        # A run that has begun may be queued for longer. A long delay that the vendor demands is still reported to the
-        # caller, except in the middle of a write, because half a write is worse than a slow one.
+        # A later request of a run may be queued for longer. A long delay that the vendor demands is still reported to
+        # the caller, except in the middle of a write, because half a write is worse than a slow one.
         max_queue_seconds = run if self._has_response else queue
         return Deadline(self.service.clock.now() + max_queue_seconds, run if self._has_written else queue)
 
@@ -416,8 +410,7 @@ class UpstreamClient(Struct):
         reservation = await self.pacer.acquire(request.charges, deadline)
         if self.slots is None:
             return await self._send_in_time(request, secrets, reservation, queued, deadline)
-        # The slot comes after the reservation, so that a caller who gets no reservation is rejected immediately and
-        # with the correct delay.
+        # The reservation comes first: a caller that gets none must be rejected immediately, with the correct delay.
         async with self._slot(deadline):
             return await self._send_in_time(request, secrets, reservation, queued, deadline)
 
@@ -432,7 +425,7 @@ class UpstreamClient(Struct):
                 await self.pacer.reacquire(reservation, deadline)
 
     def _slot(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
-        """Return a slot of the account. It has no effect if the account has no limit."""
+        """Return a slot of the account, or a no-op if the account has no limit."""
         if self.slots is None:
             return NO_LIMIT
         occupy = self.slots.large_slot if large else self.slots.slot
@@ -441,20 +434,17 @@ class UpstreamClient(Struct):
     async def _send_once(
         self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float
     ) -> UpstreamResponse:
-        """Send the request, and record it whatever the outcome.
-
-        Raises ``SendWindowMissed`` if it was not sent.
-        """
+        """Send the request and record it. Raises ``SendWindowMissed`` if it was not sent."""
         service, before, was_sent = self.service, (self.written_at, self.write_response), True
         if request.writes:
-            # Checked after the wait, because the object may have changed, or the process been declared dead, meanwhile.
+            # Checked after the wait, in which the object may have changed, or the process have been declared dead.
             if self.before_write is not None:
                 await self.before_write()
             self.fence()
             self.written_at, self.write_response = service.time(), None
         sent_at, sent = service.clock.now(), time.perf_counter()
         status: int | None = None
-        holding = WriteResponseMeter(self.memory) if request.writes else self.memory
+        memory = WriteResponseMeter(self.memory) if request.writes else self.memory
         try:
             headers = {**service.auth_headers(secrets), **request.headers}
             response = await service.transport.send(
@@ -462,7 +452,7 @@ class UpstreamClient(Struct):
                 request.url,
                 headers,
                 request.body,
-                holding,
+                memory,
                 stale=partial(_is_stale, reservation),
                 secrets=secrets,
             )
@@ -484,7 +474,7 @@ class UpstreamClient(Struct):
         return response
 
     async def _open(
-        self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool
+        self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, buffered: bool
     ) -> StreamedResponse:
         """Wait for a reservation and send the request once.
 
@@ -494,7 +484,7 @@ class UpstreamClient(Struct):
         queued = time.perf_counter()
         reservation = await self.pacer.acquire(request.charges, deadline)
         async with AsyncExitStack() as until_end, AsyncExitStack() as until_headers:
-            await (until_end if at_once else until_headers).enter_async_context(self._slot(deadline, large=at_once))
+            await (until_end if buffered else until_headers).enter_async_context(self._slot(deadline, large=buffered))
             sent = time.perf_counter()
             waited = (sent - queued) * 1000
             record = RequestRecord(self.service.clock.now(), request.method, request.path, None, waited, 0.0)
@@ -519,7 +509,7 @@ class UpstreamClient(Struct):
     def _raise_unless_retryable(
         self, error: NotSent | TimedOut | ConnectionLost, request: Request, *, last: bool
     ) -> None:
-        """Raise the caller's error for *error*, unless *request* may be sent again."""
+        """Raise the error that *error* means for the caller, unless *request* may be sent again."""
         may_have_arrived = not isinstance(error, NotSent)
         if may_have_arrived and request.writes:
             if isinstance(error, TimedOut):
@@ -542,17 +532,17 @@ class UpstreamClient(Struct):
         """Block the budgets of *request* and return the seconds."""
         delay = delay if isinstance(delay, ThrottleDelay) else ThrottleDelay(delay)
         seconds = max(delay.seconds, self.timeouts.backoff_seconds)
-        # Block them for everyone who shares the budget, so that no other request receives the same response.
+        # Blocked for all users of the budget, because their requests would get the same response.
         await self.pacer.block(delay.select_charges(request.charges), seconds)
         return seconds
 
     async def _back_off(self, attempt: int) -> None:
-        # Jitter, so that calls that failed together are not retried together.
+        # With jitter, because calls that failed together must not be retried together.
         await self.service.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
 def _is_stale(reservation: Reservation) -> bool:
-    """Return True if the request must not be sent any more. Otherwise count it from now on, because it is sent now."""
+    """Return True if *reservation* has expired. Otherwise record that its request is sent now."""
     if reservation.is_expired():
         return True
     reservation.record_sent()
@@ -570,7 +560,7 @@ def _quote(text: str) -> str:
 
 
 def _check_segments(path: str) -> None:
-    """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
+    """Reject a path in which a value is not exactly one segment. Percent-encoding does not change "" and ".."."""
     if "//" in path or path.endswith("/") or ("/." in path and not DOT_SEGMENTS.isdisjoint(path.split("/"))):
         raise errors.InvalidParameters("A value cannot be used as a segment of a URL path.")
 
@@ -588,7 +578,7 @@ async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
 def create_server_error(
     response: UpstreamResponse, doubt: errors.InDoubtReason | None = None
 ) -> errors.UpstreamError | errors.OutcomeUnknown:
-    """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
+    """Return the error for a status of 500 or above, or for one that leaves the outcome of a write unknown."""
     if response.status >= 500:
         return errors.UpstreamError(
             f"The vendor failed with status {response.status}.", private=response.text, doubt=doubt
@@ -599,7 +589,7 @@ def create_server_error(
 def _check_readable(response: UpstreamResponse) -> None:
     """Raise ``OutcomeUnknown`` if a write was accepted with a body that is not JSON.
 
-    An empty body passes, because some responses are meant to be empty. Decoding it as a shape fails later.
+    An empty body is accepted, because some responses have none. Decoding it as a shape fails later.
     """
     response.doubt = "garbled"
     if response.is_success and response.body and not response.is_json:
@@ -607,7 +597,7 @@ def _check_readable(response: UpstreamResponse) -> None:
 
 
 def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
-    """Return the error for a response that is too large to read. A write may have been carried out."""
+    """Return the error for a response that is too large to read."""
     if request.writes:
         return _outcome_unknown("returned a response that is too large", "", "garbled")
     return errors.ResponseTooLarge("The vendor's response is too large.")

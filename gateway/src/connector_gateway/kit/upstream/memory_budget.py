@@ -17,14 +17,11 @@ RETRY_AFTER_SECONDS = 2
 class MemoryBudget:
     """The memory that all calls may reserve together."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._free = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._free = max_bytes
 
     def reserve(self, size_bytes: int, *, rejectable: bool = True) -> None:
-        """Reserve *size_bytes*.
-
-        Raises ``Overloaded`` if that exceeds the budget, unless the reservation is not *refusable*.
-        """
+        """Reserve *size_bytes*. Raises ``Overloaded`` if a *rejectable* reservation exceeds the budget."""
         if rejectable and size_bytes > self._free:
             raise Overloaded(
                 "The calls in progress use all the memory that this service reserves for them.",

@@ -140,7 +140,7 @@ class UpstreamResponse(Struct):
         return UpstreamError("The vendor returned a response that is not JSON.", private=private)
 
     def try_decode(self, shape: type[W]) -> W | None:
-        """Decode the body as *shape*, or return None if it has another one.
+        """Decode the body as *shape*, or return None if it has another shape.
 
         For errors, whose status counts in any case.
         """

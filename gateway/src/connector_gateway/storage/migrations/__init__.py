@@ -1,1 +1,1 @@
-"""How the tables came to be as they are."""
+"""The migrations of the database schema."""

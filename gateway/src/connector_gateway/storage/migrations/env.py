@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that the database hands over."""
+"""Runs the migrations on the connection that the migration runner passes."""
 
 from alembic import context
 

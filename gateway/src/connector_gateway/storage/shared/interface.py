@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.budget import Budget, Reservation
 
 STALE_FRACTION = 0.5
 """The part of a window after which a reservation must be confirmed again if its request has not been sent yet."""
@@ -52,8 +52,8 @@ class RateLimitWindow(Struct):
     """The number under which an external store counts the request."""
 
 
-class Reservation(Protocol):
-    """A request's reserved position in the queue. The remaining state is private to the store."""
+class StoredReservation(Reservation, Protocol):
+    """A reservation of the store, with its result."""
 
     @property
     def wait(self) -> float:
@@ -62,27 +62,6 @@ class Reservation(Protocol):
     @property
     def granted(self) -> bool:
         """False if it would have been due too late. Nothing was reserved then."""
-
-    def is_expired(self) -> bool:
-        """Return True if the reservation has expired.
-
-        A request sent now could fall into a window that others have used.
-        """
-
-    def record_sent(self) -> None:
-        """Count the request from now on, because it is sent now and not at its reserved time."""
-
-    async def confirm(self) -> float:
-        """Confirm the reservation.
-
-        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
-        """
-
-    def release(self) -> None:
-        """Release the reservation, because it will not be used."""
-
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
 
 
 class Lease(Protocol):
@@ -104,13 +83,13 @@ class SharedCounters(Protocol):
     async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> StoredReservation:
         """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*.
 
         A reservation that is due immediately is always granted. All budgets belong to one connector.
         """
 
-    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> Reservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.

@@ -1,4 +1,4 @@
-"""Sliding-window log of one budget: its arithmetic, without a clock of its own."""
+"""Sliding-window log of one budget: its arithmetic, without a clock."""
 
 from bisect import bisect_left, bisect_right, insort
 from operator import attrgetter
@@ -222,13 +222,13 @@ class SlidingWindowLog:
     def _expire(self, now: float) -> None:
         """Subtract entries that have left the window that ends at *now*, and drop them periodically."""
         entries, per_seconds, head = self._entries, self.budget.per_seconds, self._head
-        # ``_leaves``, written out, because every query passes over every entry.
+        # ``_leaves_at``, written out, because every query passes over every entry.
         while head < len(entries) and entries[head].at + per_seconds <= now:
             self._sum -= entries[head].units
             head += 1
         self._head = head
         if head >= PRUNE_FROM and 2 * head >= len(entries):
-            # Retained for another half window, because a request may arrive so much later than it was let through.
+            # Retained for another half window, because a request can arrive that much later than it was granted.
             dropped = bisect_right(entries, now - per_seconds / 2, hi=head, key=self._leaves_at)
             del entries[:dropped]
             self._head = head - dropped

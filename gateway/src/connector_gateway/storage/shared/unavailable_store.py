@@ -20,8 +20,8 @@ from connector_gateway.storage.shared.count_recovery import CountRecovery
 from connector_gateway.storage.shared.interface import (
     Lease,
     RateLimitWindow,
-    Reservation,
     ResolvedCharge,
+    StoredReservation,
     StoreUnavailable,
 )
 from connector_gateway.storage.shared.memory import LocalCounters
@@ -66,7 +66,7 @@ class FallbackReservation:
     stored_at: float = 0.0
     """The time at which the store's reservation is due, or at which to query the store again."""
 
-    local: Reservation | None = None
+    local: StoredReservation | None = None
     """The reservation of the local share, or None if the store was always available."""
 
     local_at: float = 0.0
@@ -202,7 +202,7 @@ class FallbackCounters:
 
     @asynccontextmanager
     async def open(self, installation_id: str, *, is_new: bool) -> AsyncIterator[None]:
-        """Connect to the store inside the context, as far as it is available."""
+        """Connect to the store inside the context, if it is available."""
         async with self.store:
             await self._begin(installation_id, is_new=is_new)
             probing = asyncio.create_task(self._probe_loop(), name="probing the shared store")
@@ -282,7 +282,7 @@ class FallbackCounters:
         window.is_local = True
         return window
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> StoredReservation:
         """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
         unavailable = None
         if self._unavailable_since is None:
@@ -297,7 +297,7 @@ class FallbackCounters:
 
     async def reserve_local_quota(
         self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, error: StoreUnavailable | None = None
-    ) -> Reservation:
+    ) -> StoredReservation:
         """Reserve a time in the local share."""
         if error is not None:
             self.enter_degraded_mode(error)
@@ -305,7 +305,7 @@ class FallbackCounters:
         self.counted_locally += 1
         return await self._local.reserve(self._local_charges(charges), max_wait_seconds)
 
-    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> Reservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
@@ -322,14 +322,16 @@ class FallbackCounters:
             self.recount.mark_dirty(charges)
         return reservation
 
-    def _wrap_reservation(self, charges: Sequence[ResolvedCharge], reservation: "ValkeyReservation") -> Reservation:
+    def _wrap_reservation(
+        self, charges: Sequence[ResolvedCharge], reservation: "ValkeyReservation"
+    ) -> StoredReservation:
         noted = reservation.granted and reservation.wait <= 0
         if noted:
             self.record(charges, reservation.number)
         return FallbackReservation(self, charges, reservation, self.clock.now() + reservation.wait, is_recorded=noted)
 
     def record(self, charges: Sequence[ResolvedCharge], number: int) -> None:
-        """Record a request that the store let through, so that the local share includes earlier requests."""
+        """Record a request that the store has granted, because the local share includes earlier requests."""
         self._local.count(charges, number)
 
     def forget(self, charges: Sequence[ResolvedCharge], number: int) -> None:

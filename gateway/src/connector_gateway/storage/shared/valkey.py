@@ -1,6 +1,6 @@
 """Counters shared by several processes, in Valkey or Redis, by the store's clock.
 
-Every method raises ``StoreUnavailable`` if the store does not respond. ``degraded_mode`` takes over then.
+Every method raises ``StoreUnavailable`` if the store does not respond. ``unavailable_store`` then replaces it.
 """
 
 import asyncio
@@ -154,7 +154,7 @@ class ValkeyLease:
 
 @dataclass(slots=True)
 class ValkeyCounters:
-    """Counters, reservations and leases in a store that all processes of an installation share."""
+    """Counters, reservations and leases in a store shared by all processes of an installation."""
 
     url: str
     clock: Clock
@@ -369,7 +369,7 @@ class ValkeyCounters:
                 lease.extend(requested_at)
 
     async def evict_idle(self) -> None:
-        """Do nothing, because everything in the store expires by itself."""
+        """Do nothing, because all keys in the store expire."""
 
     async def epoch(self) -> int | None:
         """Return the last stored epoch of the database, or None if there is none."""

@@ -1,10 +1,10 @@
-"""The database: reads on a few threads, those of the history on others, writes in group commits.
+"""The database: reads run on a few threads, history queries on separate ones, and writes in group commits.
 
 Writers that arrive while a transaction is being committed share the next one. This makes a durable record per call
 cheap, because the cost of a commit is divided by the calls that wait for it.
 
-All waits for the database are limited. ``StorageUnavailable`` means that it is unavailable or did not respond in time.
-It is unknown then whether a write was or will be committed. Writes that must not be lost are passed to
+All waits for the database have a timeout. ``StorageUnavailable`` means that it is unavailable or did not respond in
+time. A write may then have been committed, or be committed later. Writes that must not be lost are passed to
 ``write_deferred``.
 """
 
@@ -42,9 +42,9 @@ T = TypeVar("T")
 
 READERS = 4
 HISTORY_READERS = 2
-"""Separate threads for slow queries, so that no call waits behind a query of the history."""
+"""Separate threads for slow queries, because no call may wait for a query of the history."""
 
-MAX_BROWSING = 100
+MAX_WAITING_HISTORY = 100
 """The maximum number of waiting history queries. Further ones are rejected immediately."""
 
 STORAGE_SECONDS = 10.0
@@ -54,13 +54,13 @@ MAX_WAITING = 10_000
 """The maximum number of waiting readers, and of waiting writers. Further ones are rejected immediately."""
 
 MAX_DEFERRED = 10_000
-"""The maximum number of works that are retained until the database is available again."""
+"""The maximum number of writes that are retained until the database is available again."""
 
 WITHOUT_DISK_WAIT = text("SET LOCAL synchronous_commit = off")
 """Used for transactions that may be lost if the server crashes. Their commits do not wait for the disk."""
 
 FLUSH_STEP = 500
-"""The number of deferred works in one attempt, so that others can be written in between."""
+"""The number of deferred writes per attempt, because other writers should not wait for all of them."""
 
 
 @dataclass(slots=True)
@@ -74,8 +74,8 @@ class _Readers:
 class Database:
     """One database for the life of the process.
 
-    A wait for a commit or for a reader ends after *seconds*. *clock* replaces the database's own clock in tests that
-    control the time. The executors replace the threads in tests that use a single one.
+    Waits for a commit or a reader end after *seconds*. In tests, *clock* replaces the database's own clock, and the
+    executors replace the threads.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Database:
         self._transactions = Transactions(self._engine)
         self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
         self._deferred: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
-        """The deferred works, in order of arrival."""
+        """The deferred writes, in order of arrival."""
 
         self._flushing: asyncio.Task[None] | None = None
 
@@ -123,7 +123,7 @@ class Database:
         self._loop = asyncio.get_running_loop()
         await self._loop.run_in_executor(self._writer, self._translate_errors, self.migrate)
         self._commits.start()
-        await self.set_time()
+        await self.synchronize_clock()
         if self._checkpoints is not None:
             await self._checkpoints.__aenter__()
         return self
@@ -149,7 +149,7 @@ class Database:
         return None if file is None else WalCheckpointer(self._engine, file, self._writer)
 
     def migrate(self) -> None:
-        """Bring the schema up to date. Raises ``UnusableDatabase`` if the file is no database or of a newer version."""
+        """Bring the schema up to date. Raises ``UnusableDatabase`` if the file is not a database, or newer."""
         file = database_file(self.url) if self.embedded else None
         if file is not None:
             check_file(file)
@@ -157,21 +157,21 @@ class Database:
         migrate(self._engine)
 
     async def read(self, work: Work[T]) -> T:
-        """Return the result of *work*, run concurrently in a transaction of its own."""
+        """Run *work* in a separate transaction, concurrently, and return its result."""
         return await self._read(work, self._readers, MAX_WAITING)
 
     async def read_slow(self, work: Work[T]) -> T:
-        """Like ``read``, for slow queries that no call waits for: the run history and expired rows."""
-        return await self._read(work, self._history_readers, MAX_BROWSING)
+        """Like ``read``, for slow queries that no call waits for, of the run history and of expired rows."""
+        return await self._read(work, self._history_readers, MAX_WAITING_HISTORY)
 
     async def _read(self, work: Work[T], readers: _Readers, max_waiting: int) -> T:
         def read() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
 
-        return await self._in_thread(read, readers, max_waiting)
+        return await self._run_in_thread(read, readers, max_waiting)
 
-    async def _in_thread(self, work: Callable[[], T], readers: _Readers, max_waiting: int) -> T:
+    async def _run_in_thread(self, work: Callable[[], T], readers: _Readers, max_waiting: int) -> T:
         if readers.waiting >= max_waiting:
             raise storage_unavailable("too many waiting readers")
         readers.waiting += 1
@@ -212,27 +212,26 @@ class Database:
         return committed
 
     def time(self) -> float:
-        """Return the database's own time in seconds since the epoch, as accurately as a server's is known."""
+        """Return the database's own time in seconds since the epoch. That of a server is an estimate."""
         return self._clock() if self._clock else self._clock_offset + monotonic_seconds()
 
-    async def set_time(self) -> None:
-        """Query the time of a server."""
+    async def synchronize_clock(self) -> None:
+        """Measure the difference between a server's clock and that of this process."""
         if self._clock is None:
             started_at = monotonic_seconds()
             server_time = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
-            # The server read its clock between query and response. The error of the midpoint is at most half of that
-            # time.
+            # The server read its clock between query and response. The midpoint is wrong by at most half of that time.
             self._clock_offset = server_time - (started_at + monotonic_seconds()) / 2
 
     def delete_expired(self, work: Work[int]) -> Awaitable[int]:
         """Run *work*, which deletes expired rows, and return its result.
 
-        On a server this is a separate transaction that does not wait for the server's disk, because rows restored by a
-        crash are deleted again.
+        On a server this is a separate transaction that does not wait for the disk, because rows that a crash restores
+        are deleted again.
         """
         if self.embedded:
             return self.write(work)
-        return self._in_thread(partial(self._run_deletion, work), self._history_readers, MAX_BROWSING)
+        return self._run_in_thread(partial(self._run_deletion, work), self._history_readers, MAX_WAITING_HISTORY)
 
     def _run_deletion(self, work: Work[int]) -> int:
         with (
@@ -244,7 +243,7 @@ class Database:
             return work(connection)
 
     async def wait_until_idle(self) -> None:
-        """Wait while writes would delay others. For writes without urgency."""
+        """Wait until a write would not delay others, before a write that is not urgent."""
         if self._checkpoints is not None:
             await self._checkpoints.is_idle.wait()
 
@@ -260,7 +259,7 @@ class Database:
             self._flushing = asyncio.create_task(self.flush(), name="deferred records")
 
     async def flush(self) -> None:
-        """Commit the deferred works. Those that fail because the database is unavailable are retained."""
+        """Commit the deferred writes. They are retained if the database is unavailable."""
         while deferred := list(islice(self._deferred.items(), FLUSH_STEP)):
             # Submitted together, they share commits. Otherwise each would wait for the previous one.
             writing = [self.write(work, about) for work, (_, about) in deferred]
@@ -289,7 +288,7 @@ class Database:
         return self._commits
 
     def _translate_errors(self, work: Callable[[], T]) -> T:
-        """Return the result of *work*. Raises ``StorageUnavailable`` for errors that mean that."""
+        """Run *work*, and convert exceptions of an unavailable database to ``StorageUnavailable``."""
         try:
             return work()
         except Exception as error:

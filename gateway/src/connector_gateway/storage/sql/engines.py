@@ -178,7 +178,7 @@ def _is_alive(connection: Any, idle_seconds: float) -> bool:
 def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
     """Return arguments that limit all waits for a server: for a connection, a statement and the network."""
     return _require_writable(url) | {
-        # ``pipelined_queries`` encodes texts this way, whatever the database's own encoding is.
+        # ``pipelined_transactions`` encodes texts this way, whatever the database's encoding.
         "client_encoding": "utf8",
         "connect_timeout": max(2, round(seconds)),
         "tcp_user_timeout": round(seconds * 1000),
@@ -240,7 +240,7 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:
-        # Python's driver begins transactions by itself, and too late: a read would not be part of the transaction.
+        # Python's driver begins transactions implicitly, and too late: a read would not be part of the transaction.
         connection.isolation_level = None
         connection.create_function("gateway_now", 0, now)
         connection.execute("PRAGMA journal_mode=WAL")

@@ -125,7 +125,7 @@ class GroupCommitter:
         return batch
 
     async def _serve(self, lane: "_WriterThread", batch: Sequence[Writer]) -> None:
-        # A single thread preserves the order by itself, and every call on SQLite passes here.
+        # A single thread preserves the order, and every call on SQLite passes here.
         subjects = {writer.about for writer in batch} if len(self._lanes) > 1 else set()
         self._in_flight |= subjects
         self._start_timeout(lane, batch)

@@ -63,7 +63,7 @@ def _execute_rows(
     begin, fences, rows = _begin_statements(connection), _create_fences(writers), _create_rows(writers)
     end = [COMMIT] if commit else []
     if begin == [BEGIN] and commit and len(fences) + len(rows) == 1:
-        # A single statement is a transaction by itself, for example the records of reads.
+        # A single statement is an implicit transaction, for example the record of a read.
         begin, end = [], []
     with detect_unconfirmed_commit(connection) if commit else nullcontext():
         results = execute_pipelined(driver, [*begin, *fences, *rows, *end], prepared)
@@ -75,7 +75,7 @@ def _execute_rows(
 def _begin_statements(connection: Connection) -> list[Statement]:
     """Return the statements that begin a transaction, or none if one has begun."""
     driver: Any = connection.connection.driver_connection
-    # SQLAlchemy does not begin by itself here, because that would be a separate round trip.
+    # SQLAlchemy must not begin the transaction here, because that would be a separate round trip.
     has_begun = driver.pgconn.transaction_status != TransactionStatus.IDLE
     return [] if has_begun else [(text.encode(), ()) for text in begin_statements(connection)]
 

@@ -30,7 +30,7 @@ Under load a truncation would block writers for 100 ms, and the log would grow a
 
 LONG_PAGES = 16_384
 FEW_PAGES = 30
-"""From 64 MiB on the log is restarted between two commits, if hardly anything is left to copy."""
+"""From 64 MiB on the log is restarted between two commits, if little is left to copy."""
 
 MAX_PAGES = 131_072
 """At 512 MiB the log is restarted in any case."""

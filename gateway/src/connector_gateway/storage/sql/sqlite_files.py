@@ -21,7 +21,7 @@ SUFFIXES = ("", "-wal", "-shm", ".lock", ".epoch")
 def make_private(database: Path) -> None:
     """Restrict the files of an embedded database to their owner, creating the first if it is missing.
 
-    If that is not permitted they stay as they are, and errors appear when they are used.
+    If that is not permitted, they are not changed, and errors occur when they are used.
     """
     with suppress(OSError):
         # Only if it is new: closing a file releases all locks that SQLite holds on it in this process.
@@ -38,7 +38,7 @@ def make_private_folder(folder: Path, database: str) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only this user may read, completely or not at all."""
+    """Write a file atomically. Only this user may read it."""
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -62,7 +62,7 @@ class DatabaseInUse(Exception):
 
 
 class UnusableDatabase(Exception):
-    """The database cannot be used as it is. The message gives the reason and the solution in a sentence."""
+    """The database cannot be used. The message states the reason and the solution in one sentence."""
 
 
 def check_file(database: Path) -> None:

@@ -155,7 +155,7 @@ def _get_single_statement_rows(batch: Sequence[Writer]) -> Sequence[Put] | None:
             return None
         puts += writer.puts
     has_several_statements = len({statement for statement, _ in puts}) > 1
-    # A single statement is a transaction by itself, which saves two further statements.
+    # A single statement is an implicit transaction, which saves two further statements.
     return (
         None if has_several_statements or not 1 < len(puts) <= MAX_ROWS or not isinstance(puts[0][0], Insert) else puts
     )

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.access import SlackOAuth
-from workspace_sandbox.chat.api.messages import destination, escape, parse_thread
+from workspace_sandbox.chat.api.messages import escape, find_destination, parse_thread
 from workspace_sandbox.chat.data.channel import Channel
 from workspace_sandbox.chat.data.files import File
 from workspace_sandbox.chat.data.state import Workspace
@@ -90,7 +90,7 @@ def _target_channels(request: ApiRequest) -> list[str]:
 
 def _target(request: ApiRequest, named: str) -> Channel:
     """Return the channel to share a file in. Unlike for messages, the bot must be in it."""
-    channel = destination(request, named)
+    channel = find_destination(request, named)
     return request.workspace.joined(channel.id)
 
 

@@ -24,26 +24,26 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def post_message(request: ApiRequest) -> dict[str, Any]:
-    """``chat.postMessage``."""
-    channel = destination(request, request.arguments.text("channel"))
+    """Post a message (``chat.postMessage``)."""
+    channel = find_destination(request, request.arguments.text("channel"))
     content = parse_content(request)
     text = content.pop("text", "")
     fields = content | parse_thread(request, channel) | {"client_msg_id": request.arguments.optional("client_msg_id")}
     # Slack documents errors for a repeated ``client_msg_id``, but not the argument. It is off by default.
     repeated = request.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
     if repeated is not None and request.knobs["dedupe_client_msg_id"]:
-        return _posted(request, channel, repeated)
+        return _post_response(request, channel, repeated)
     request.limits.count_post(channel.id)
     # Users observed that long texts are split, which the documentation does not mention. Only the ``ts`` of the first
     # message is returned, so clients cannot detect it.
     pieces = _split_text(text) if request.knobs["long_text"] == "split" else [text]
     posted = [request.workspace.post_as_bot(channel, piece, **fields) for piece in pieces]
-    return _posted(request, channel, posted[0])
+    return _post_response(request, channel, posted[0])
 
 
 def update(request: ApiRequest) -> dict[str, Any]:
-    """``chat.update``."""
-    channel, message = _own(request, "cant_update_message")
+    """Edit a message of the bot (``chat.update``)."""
+    channel, message = _find_own_message(request, "cant_update_message")
     window = request.knobs["edit_window_seconds"]
     if window and request.workspace.now() - float(message.ts) > window:
         raise ApiError("edit_window_closed")
@@ -52,19 +52,19 @@ def update(request: ApiRequest) -> dict[str, Any]:
         # A new text without blocks removes the old blocks. Attachments and metadata remain (``chat.update``).
         content = {"blocks": []} | content
     request.workspace.change(channel, message, request.workspace.team.bot_user_id, **content)
-    return _posted(request, channel, message) | {"text": message.text}
+    return _post_response(request, channel, message) | {"text": message.text}
 
 
 def delete(request: ApiRequest) -> dict[str, Any]:
-    """``chat.delete``."""
-    channel, message = _own(request, "cant_delete_message")
+    """Delete a message of the bot (``chat.delete``)."""
+    channel, message = _find_own_message(request, "cant_delete_message")
     request.workspace.delete(channel, message)
     return {"channel": channel.id, "ts": message.ts}
 
 
 def post_ephemeral(request: ApiRequest) -> dict[str, Any]:
-    """``chat.postEphemeral``, whose message is shown to one user and not stored."""
-    channel = destination(request, request.arguments.text("channel"))
+    """Post a message that one user sees and that is not stored (``chat.postEphemeral``)."""
+    channel = find_destination(request, request.arguments.text("channel"))
     if request.arguments.text("user") not in channel.members:
         raise ApiError("user_not_in_channel")
     parse_content(request)
@@ -74,8 +74,8 @@ def post_ephemeral(request: ApiRequest) -> dict[str, Any]:
 
 
 def post_me(request: ApiRequest) -> dict[str, Any]:
-    """``chat.meMessage``."""
-    channel = destination(request, request.arguments.text("channel"))
+    """Post a message in the third person (``chat.meMessage``)."""
+    channel = find_destination(request, request.arguments.text("channel"))
     text = parse_content(request).get("text", "")
     request.limits.count_post(channel.id)
     message = request.workspace.post_as_bot(channel, text, subtype="me_message")
@@ -83,17 +83,17 @@ def post_me(request: ApiRequest) -> dict[str, Any]:
 
 
 def get_permalink(request: ApiRequest) -> dict[str, Any]:
-    """``chat.getPermalink``."""
+    """Return the URL of a message (``chat.getPermalink``)."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     message = request.workspace.message(channel, request.arguments.text("message_ts"))
-    return {"channel": channel.id, "permalink": permalink(request, channel, message)}
+    return {"channel": channel.id, "permalink": create_permalink(request, channel, message)}
 
 
-def permalink(request: ApiRequest, channel: Channel, message: Message) -> str:
+def create_permalink(request: ApiRequest, channel: Channel, message: Message) -> str:
     """Return the URL of a message, which includes the thread of a reply."""
-    address = f"{request.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
+    url = f"{request.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
     root = message.thread_ts or (message.ts if channel.threads.get(message.ts) else None)
-    return f"{address}?thread_ts={root}&cid={channel.id}" if root else address
+    return f"{url}?thread_ts={root}&cid={channel.id}" if root else url
 
 
 def escape(text: str) -> str:
@@ -101,13 +101,13 @@ def escape(text: str) -> str:
     return MARKUP.sub(lambda match: match[1] or ENTITIES[match[0]], text)
 
 
-def destination(request: ApiRequest, named: str) -> Channel:
-    """Return the channel for a post, by ID, public name or the user ID of its recipient."""
-    # Only this method accepts names, and only those of public channels. All others need an ID.
+def find_destination(request: ApiRequest, named: str) -> Channel:
+    """Return the channel for a post, by its ID, its public name or the user ID of the recipient."""
+    # Only posts accept names, and only of public channels. All other methods require an ID.
     workspace = request.workspace
     if USER_ID.fullmatch(named):
         user = workspace.users.get(named)
-        # The same code as for an unknown channel, so that the existence of users is not revealed.
+        # The code of an unknown channel, because the existence of users is not revealed.
         if user is None or user.deleted or user.is_bot:
             raise ApiError("channel_not_found")
         return workspace.direct_with([user])[0]
@@ -118,42 +118,46 @@ def destination(request: ApiRequest, named: str) -> Channel:
         raise ApiError("channel_not_found")
     if channel.is_archived:
         raise ApiError("is_archived")
-    # A private channel without the bot is ``channel_not_found`` earlier, so that its existence is not revealed.
+    # Private channels without the bot were rejected above, as ``channel_not_found``.
     if not workspace.is_member(channel) and "chat:write.public" not in request.scopes:
         raise ApiError("not_in_channel")
     return channel
 
 
-def _own(request: ApiRequest, error_code: str) -> tuple[Channel, Message]:
-    """Return the channel and message of the request, which the bot must have written."""
+def _find_own_message(request: ApiRequest, error_code: str) -> tuple[Channel, Message]:
+    """Return the channel and message of the request. Raises an error if the bot did not write it."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     message = request.workspace.message(channel, request.arguments.text("ts"))
     if channel.is_archived:
         raise ApiError("is_inactive")
-    # A bot can edit only its own messages, independent of its scopes.
+    # A bot can edit only its own messages, whatever its scopes.
     if message.bot_id != request.workspace.team.bot_id:
         raise ApiError(error_code)
     return channel, message
 
 
 def parse_content(request: ApiRequest, max_length: int = POST_LENGTH) -> dict[str, Any]:
-    """Return the content fields of the request, without the missing ones."""
+    """Return the content fields that the request contains."""
     arguments = request.arguments
     text = arguments.optional("text")
-    fields = {"blocks": _blocks(request), "attachments": _attachments(request), "metadata": _metadata(request)}
+    fields = {
+        "blocks": _parse_blocks(request),
+        "attachments": _parse_attachments(request),
+        "metadata": _parse_metadata(request),
+    }
     content = {name: value for name, value in fields.items() if value is not None}
     if not (text or "").strip() and not content.get("blocks") and not content.get("attachments"):
         raise ApiError("no_text")
     if text is None:
         return content
     escaped_text = escape(text)
-    # Updates are measured after escaping ``&`` as ``&amp;``, posts before, so a message may be too long to update.
+    # Slack measures updates after escaping, and posts before, so a posted message can be too long to update.
     if len(escaped_text if max_length == UPDATE_LENGTH else text) > max_length:
         raise ApiError("msg_too_long")
     return content | {"text": escaped_text}
 
 
-def _blocks(request: ApiRequest) -> list[Any] | None:
+def _parse_blocks(request: ApiRequest) -> list[Any] | None:
     blocks = request.arguments.structure("blocks", "invalid_blocks_format")
     if blocks is None:
         return None
@@ -167,7 +171,7 @@ def _blocks(request: ApiRequest) -> list[Any] | None:
     return blocks
 
 
-def _attachments(request: ApiRequest) -> list[Any] | None:
+def _parse_attachments(request: ApiRequest) -> list[Any] | None:
     attachments = request.arguments.structure("attachments", "invalid_attachments")
     if attachments is None:
         return None
@@ -178,7 +182,7 @@ def _attachments(request: ApiRequest) -> list[Any] | None:
     return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
 
 
-def _metadata(request: ApiRequest) -> dict[str, Any] | None:
+def _parse_metadata(request: ApiRequest) -> dict[str, Any] | None:
     metadata = request.arguments.structure("metadata", "invalid_metadata_format")
     if metadata is None:
         return None
@@ -194,8 +198,8 @@ def _metadata(request: ApiRequest) -> dict[str, Any] | None:
 def parse_thread(request: ApiRequest, channel: Channel) -> dict[str, Any]:
     """Return the thread fields of a post.
 
-    A number as ``thread_ts`` has lost digits. Slack accepts it, but the message is not visible. The handling of a reply
-    to a reply is not documented, see the knob ``reply_to_reply``.
+    A number as ``thread_ts`` has lost digits. Slack accepts it, but the message is not visible. Replies to replies are
+    not documented (see the knob ``reply_to_reply``).
     """
     ts = request.arguments.raw("thread_ts")
     if ts is None:
@@ -210,8 +214,8 @@ def parse_thread(request: ApiRequest, channel: Channel) -> dict[str, Any]:
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
         raise ApiError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if request.arguments.flag("reply_broadcast") else {}
-    strays = request.knobs["reply_to_reply"] == "stray"
-    return {"thread_ts": ts if strays else root.ts} | subtype
+    is_stray = request.knobs["reply_to_reply"] == "stray"
+    return {"thread_ts": ts if is_stray else root.ts} | subtype
 
 
 def _split_text(text: str) -> list[str]:
@@ -219,6 +223,6 @@ def _split_text(text: str) -> list[str]:
     return [text[start : start + SPLIT_LENGTH] for start in starts]
 
 
-def _posted(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
+def _post_response(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
     message_json = object_json.message(request.workspace, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": message_json}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workspace_sandbox.chat import object_json
-from workspace_sandbox.chat.api.messages import permalink
+from workspace_sandbox.chat.api.messages import create_permalink
 from workspace_sandbox.chat.api.reactions import item
 from workspace_sandbox.chat.data.channel import Channel, Message, Pin
 from workspace_sandbox.chat.errors import ApiError
@@ -43,7 +43,7 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
 
 def _describe(request: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
     item_json = object_json.message(request.workspace, channel, message) | {
-        "permalink": permalink(request, channel, message)
+        "permalink": create_permalink(request, channel, message)
     }
     base = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
     return base | {"message": item_json}

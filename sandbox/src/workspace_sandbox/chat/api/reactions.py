@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.api import emoji
-from workspace_sandbox.chat.api.messages import permalink
+from workspace_sandbox.chat.api.messages import create_permalink
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
 from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
@@ -80,7 +80,7 @@ def _reacted_to(request: ApiRequest, user: str) -> Iterator[tuple[Channel, Messa
 
 def _describe(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
     described = object_json.message(request.workspace, channel, message) | {
-        "permalink": permalink(request, channel, message)
+        "permalink": create_permalink(request, channel, message)
     }
     return {"type": "message", "channel": channel.id, "message": described}
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.chat import pagination
-from workspace_sandbox.chat.api.messages import destination, parse_content, parse_thread
+from workspace_sandbox.chat.api.messages import find_destination, parse_content, parse_thread
 from workspace_sandbox.chat.data.state import Workspace
 from workspace_sandbox.chat.errors import ApiError
 from workspace_sandbox.chat.request import ApiRequest
@@ -31,7 +31,7 @@ class ScheduledMessage:
 
 def schedule(request: ApiRequest) -> dict[str, Any]:
     """``chat.scheduleMessage``."""
-    channel = destination(request, request.arguments.text("channel"))
+    channel = find_destination(request, request.arguments.text("channel"))
     post_at = _time(request)
     content = parse_content(request)
     text = content.pop("text", "")

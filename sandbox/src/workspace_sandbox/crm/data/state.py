@@ -249,7 +249,7 @@ class Portal:
         self.index.schedule(archived, self.now)
 
     def store(self, record: Record) -> None:
-        """Store *record* as it is, replacing the previous version."""
+        """Store *record*, replacing the previous version."""
         records = self.records[record.kind.plural]
         if before := records.get(record.id):
             self.identities.release(before)

@@ -181,7 +181,7 @@ def without_garbage_collection() -> Iterator[None]:
 
 @cache
 def _constants(package: str) -> Mapping[str, Any]:
-    """Return the constants of a package's modules that are instances of its own classes, by their location."""
+    """Return the constants of a package's modules that are instances of the package's classes, by location."""
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     return {
         location: value

@@ -30,7 +30,7 @@ class Attachments:
     def create_id(self, message: Message, part: Part) -> str:
         """Return a new id for that part."""
         reference = f"{message.id} {part.part_id or '-'} {self._now():.3f}".encode()
-        # Every read issues a new id. Clients that store one find it rejected later, as many reports say.
+        # Every read issues a new id. Many users report that stored ids are rejected later.
         content = bytes([len(reference)]) + reference + self._random.randbytes(PADDING_BYTES)
         return ATTACHMENT_PREFIX + urlsafe_b64encode(_sign(content) + content).decode().rstrip("=")
 

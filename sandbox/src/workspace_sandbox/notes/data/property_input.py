@@ -196,7 +196,7 @@ def _option_id(workspace: Workspace, prop: Property, option_ref: dict[str, str])
         return option_ref["id"]
     option = prop.option(option_ref["name"])
     if option is None:
-        # A misspelt name silently creates an option for everybody, as "Page property values" says.
+        # A misspelt name silently creates an option for all users (see "Page property values").
         option = new_option(workspace, option_ref["name"])
         prop.options.append(option)
     return option.id

@@ -109,7 +109,7 @@ class Container(Entity):
 
 @dataclass(slots=True)
 class Database(Entity):
-    """A container of data sources, without properties of its own."""
+    """A container of data sources, which has no properties itself."""
 
     title: str = ""
     description: str = ""

@@ -112,7 +112,7 @@ RENDERERS: dict[str, Show] = {
     "multipleCollaborators": lambda _, __, value: [user.to_json() for user in value],
     "multipleAttachments": lambda reader, _, value: [reader.attachment(attachment) for attachment in value],
 }
-"""The types whose cells are not rendered as they are stored."""
+"""The types whose cells are rendered in another form than stored."""
 
 
 Compute = Callable[[Base, Table, Field, Record], Any]

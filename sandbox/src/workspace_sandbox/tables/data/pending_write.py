@@ -1,4 +1,4 @@
-"""The pending changes of a write request. They are applied together or not at all."""
+"""The pending changes of a write request. They are applied atomically."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -66,7 +66,7 @@ def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
 
 
 MAX_AUTHORISATIONS = 1000
-"""Maximum number of authorisations per delivery. The vendor sends one, or those of its own list."""
+"""Maximum number of authorisations per delivery. The vendor sends one, or its complete list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, Pipeli
 from connector_gateway.kit.write_steps import StepInput
 
 VENDOR_DEFAULTS = frozenset({"createdate", "deal_currency_code"})
-"""Writable properties of deals that the vendor also fills in by itself."""
+"""Writable properties of deals that the vendor also sets automatically."""
 
 USER_PROPERTIES = frozenset({"hs_next_step", "hs_priority"})
 """Properties that people set, although their names have the prefix of the vendor's own."""

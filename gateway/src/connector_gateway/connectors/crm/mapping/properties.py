@@ -110,7 +110,7 @@ def option_value(described: wire.Definition, value: str) -> str | None:
 
 
 def no_such_option(described: wire.Definition, value: str) -> str:
-    """Return the warning that *value* is not an option, so that only outdated records can have it."""
+    """Return the warning that *value* is not an option and occurs in outdated records only."""
     likely = closest_match(value, value_casts.options(described)) or closest_match(
         value, [one.label for one in described.options]
     )

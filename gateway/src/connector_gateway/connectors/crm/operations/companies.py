@@ -71,7 +71,7 @@ def remember_company(ctx: CrmCall, domain: str, company_id: str) -> None:
 
 
 async def lock_company_domain(ctx: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
-    """Lock the domain in the portal, so that no other call creates the same company through any connection."""
+    """Lock the domain in the portal, against calls that create the same company through another connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
     if not domain or not params.create_company:
         return nullcontext()

@@ -40,7 +40,7 @@ def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
             location = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
             violations.append({**location, "value": written, "message": str(error)})
         else:
-            # Hardly any mail system distinguishes addresses by case, and duplicates are unwanted.
+            # Most mail systems ignore the case of addresses, and duplicates are unwanted.
             by_address.setdefault(recipient.address.lower(), recipient)
     if violations:
         raise InvalidRecipient(f"{len(violations)} of {len(to)} recipients are not valid addresses.", *violations)

@@ -32,7 +32,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
     """Return the file behind a download link of an attachment."""
     message_id, part = await _linked_part(client, content)
     attachment = mapping.attachments.attachment(message_id, part)
-    async with aclosing(stream_content(client, message_id, part, at_once=False)) as pieces:
+    async with aclosing(stream_content(client, message_id, part, buffered=False)) as pieces:
         yield Download(attachment.filename, attachment.mime_type, attachment.size_bytes or None, pieces)
 
 
@@ -40,7 +40,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
 
 
 async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
-    """Return the part behind a link and its message's id, so that the message is freed while the file is sent."""
+    """Return the part behind a link and its message's id. The message is freed while the file is sent."""
     message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:
@@ -72,7 +72,7 @@ async def _same_file(ctx: MailCall, message: wire.Message, identifier: str) -> w
 
 async def _fingerprint(ctx: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
     size, digest = 0, hashlib.sha256()
-    async with aclosing(ctx.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
+    async with aclosing(ctx.upstream.stream_attachment(message_id, attachment_id, buffered=True)) as pieces:
         async for piece in pieces:
             size += len(piece)
             digest.update(piece)
@@ -85,7 +85,7 @@ async def _fingerprint(ctx: MailCall, message_id: str, attachment_id: str) -> tu
 async def _content(ctx: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
     """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
     size_bytes, rest, encodable = 0, b"", []
-    async with aclosing(stream_content(ctx.upstream, message_id, part, at_once=True)) as pieces:
+    async with aclosing(stream_content(ctx.upstream, message_id, part, buffered=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
             ctx.memory_reservation.reserve(len(piece))

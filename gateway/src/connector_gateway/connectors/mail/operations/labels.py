@@ -20,7 +20,7 @@ LABELS_SECONDS = 60.0
 
 
 async def _send_label(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
-    """Create a label. One that was created meanwhile is used as it is."""
+    """Create a label, or use the one that another request has created since."""
     label = await ctx.upstream.create_label(intent["name"])
     if label is not None:
         return mapping.labels.stored_label(label)

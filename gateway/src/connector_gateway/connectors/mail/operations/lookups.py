@@ -31,7 +31,7 @@ async def load_content(ctx: MailCall, message_id: str, part: wire.Part, *, exclu
         return content
     buffer = BytesIO()
     async with (
-        aclosing(stream_content(ctx.upstream, message_id, part, at_once=True)) as pieces,
+        aclosing(stream_content(ctx.upstream, message_id, part, buffered=True)) as pieces,
         AsyncExitStack() as stack,
     ):
         async for piece in pieces:
@@ -39,20 +39,22 @@ async def load_content(ctx: MailCall, message_id: str, part: wire.Part, *, exclu
             if buffer.tell() > MAX_RESPONSE_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
             if buffer.tell() > EXCLUSIVE_BYTES and not exclusive:
-                # Like other large responses that are buffered, so that only one at a time uses memory.
+                # Large responses are buffered one at a time, to limit memory.
                 await stack.enter_async_context(ctx.memory_reservation.large_response)
                 exclusive = True
     return buffer.getvalue()
 
 
 async def stream_content(
-    client: MailClient, message_id: str, part: wire.Part, *, at_once: bool
+    client: MailClient, message_id: str, part: wire.Part, *, buffered: bool
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a part. *at_once* is true unless a client reads them at its own pace."""
+    """Yield the bytes of a part. See ``UpstreamClient.stream`` for *buffered*."""
     content = mime.inline_content(part)
     if content is not None:
         yield content
         return
-    async with aclosing(client.stream_attachment(message_id, part.body.attachment_id or "", at_once=at_once)) as pieces:
+    async with aclosing(
+        client.stream_attachment(message_id, part.body.attachment_id or "", buffered=buffered)
+    ) as pieces:
         async for piece in pieces:
             yield piece

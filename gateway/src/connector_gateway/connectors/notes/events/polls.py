@@ -135,7 +135,7 @@ class PollPass:
             await _poll_source(self.watch, source_id, self.listed.get(source_id))
         except SOURCE_ERRORS as error:
             self.errors_raised.append(error)
-            # A single data source may have a problem of its own. Several mean that the vendor is unavailable.
+            # One failure may be specific to its data source. Several mean that the vendor is unavailable.
             if len(self.errors_raised) == MAX_ERRORS:
                 raise
 

@@ -144,7 +144,7 @@ def with_field(
 
 
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:
-    """Return the value of a cell as *shape*. Raises ``UpstreamUnexpected`` if it has another one."""
+    """Return the value of a cell as *shape*. Raises ``UpstreamUnexpected`` if it has another shape."""
     try:
         return convert(value, shape)
     except UnexpectedShape as error:

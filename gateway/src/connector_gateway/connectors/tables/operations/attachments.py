@@ -29,7 +29,7 @@ Source: airtable.com/developers/web/api/upload-attachment.
 """
 
 MAX_CONCURRENT_BASES = 10
-"""Bases that are searched for a record concurrently. Each has a budget of its own."""
+"""Bases that are searched for a record concurrently. Each has its own budget."""
 
 NOT_IN_BASE = (*MISSING, errors.RecordNotFound)
 

@@ -1,4 +1,4 @@
-"""The tables of the first release. They stay as they are: each later change of the schema is a migration of its own."""
+"""The tables of the first release. Never edit them: every later change of the schema is a separate migration."""
 
 from alembic import op
 from sqlalchemy import (

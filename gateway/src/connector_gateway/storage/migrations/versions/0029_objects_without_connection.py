@@ -47,6 +47,6 @@ def upgrade() -> None:
         op.execute(owned.insert().from_select(names, select(before)))
         op.drop_table("owned_before")
     else:
-        # With the column goes its constraint.
+        # Dropping the column drops its constraint.
         op.drop_column("owned", "connection_id")
     op.drop_column("claims", "data")
