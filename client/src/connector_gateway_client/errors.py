@@ -408,4 +408,4 @@ class StorageUnavailable(ServiceFailure):
 
 
 class SharedStoreUnavailable(ServiceFailure):
-    """The store in which several processes count calls does not respond. Nothing was sent."""
+    """The store in which several processes count calls does not respond. Only steps in the details were carried out."""

@@ -34,6 +34,6 @@ class StorageUnavailable(ServiceFailure, status=503):
 
 
 class SharedStoreUnavailable(ServiceFailure, status=503):
-    """The store in which several processes count calls does not respond. Nothing was sent."""
+    """The store in which several processes count calls does not respond. Only steps in the details were carried out."""
 
     remedy = "Wait {wait}, then call again."
