@@ -162,7 +162,7 @@ class Claim(Struct):
     """The encrypted journal of earlier attempts, or None if they sent nothing."""
 
     settles_at: float = 0.0
-    """The time when the requests of earlier attempts have settled. After that, the vendor can no longer carry them out."""
+    """The time when the requests of earlier attempts have settled. Later, they can no longer be carried out."""
 
     @property
     def fence_parameters(self) -> dict[str, Any]:
