@@ -503,7 +503,8 @@ class WriteContact(Update):
         email, domain = self.names(content)
         companies = {one.id for one in portal.records["companies"].values() if one.properties.get("domain") == domain}
         for contact in portal.records["contacts"].values():
-            if contact.properties.get("email") == email:
+            # A change of the same contact has another first name.
+            if contact.properties.get("email") == email and contact.properties.get("firstname") == content:
                 linked = {other for other, _ in portal.edges.linked(contact.reference, "companies")}
                 wrong = f"{len(companies)} companies were made, {len(linked)} are linked"
                 yield CreatedObject(str(contact.id), 0, () if len(companies) == 1 and companies == linked else (wrong,))
