@@ -127,7 +127,7 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
 def test_a_response_without_dry_run_has_no_plan() -> None:
     response = parse_response(200, {}, json.dumps(DONE).encode(), dry_run=False)
 
-    with pytest.raises(ValueError, match="no dry run"):
+    with pytest.raises(ValueError, match="not a dry run"):
         _ = response.plan
 
 

@@ -36,7 +36,7 @@ def check_response(method: str, path: str, status: int, headers: Mapping[str, st
 
 
 def check_details(status: int, body: Any) -> None:
-    """Fail if a detail of a 4xx has neither a reason nor a location; completed steps are no errors."""
+    """Fail if a detail of a 4xx has neither a reason nor a location; completed steps are not errors."""
     error = body.get("error") if isinstance(body, dict) and "run_id" in body else None
     if error is None or not 400 <= status < 500:
         return

@@ -20,7 +20,7 @@ class RawHttpClient:
         self._host = host
 
     def say(self, text: str | bytes) -> None:
-        """Send *text*. The server may have disconnected, which is no error of the test."""
+        """Send *text*. The server may have disconnected, which is not an error of the test."""
         self.connection.sendall(text.encode() if isinstance(text, str) else text)
 
     def ask(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:

@@ -51,5 +51,5 @@ def clauses(page: Path) -> Sequence[Clause]:
 def _clause(item: str) -> Clause:
     match = _CLAUSE.fullmatch(item)
     if match is None:
-        raise ValueError(f"This is no clause: {item}")
+        raise ValueError(f"This is not a clause: {item}")
     return Clause(match["page"], int(match["number"]), match["text"])

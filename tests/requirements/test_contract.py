@@ -68,7 +68,7 @@ def test_items_without_a_number_are_not_clauses(tmp_path: Path, item: str) -> No
     page = tmp_path / "notes.md"
     page.write_text(f"# Notes\n\n- **notes-1** A promise.\n{item}\n", encoding="utf-8")
 
-    with pytest.raises(ValueError, match="no clause"):
+    with pytest.raises(ValueError, match="not a clause"):
         clauses(page)
 
 

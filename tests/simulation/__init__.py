@@ -5,7 +5,7 @@
 ``story`` defines callers, colleagues and faults; ``history`` runs them; ``checks`` reports violations:
 
 I1  as many vendor objects as keys that received one, each complete
-I2  the object in a response exists, is no colleague's and belongs to one write; responses to one key are equal
+I2  the object in a response exists, is not a colleague's and belongs to one write; responses to one key are equal
 I3  a caller who repeats with the key gets a result or a definite error within ten minutes after faults stop
 I4  every run with a response is in the history, with the outcome of the response; no response is a 500
 I5  no claim is active and no run is running a minute after faults stop

@@ -160,7 +160,7 @@ def test_a_process_resumed_late_overwrites_nothing(runner: StoryRunner, kind: st
     assert [] == broken
 
 
-# 8. An own first step is no foreign change
+# 8. An own first step is not a foreign change
 
 
 @pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["disconnected", "timeout", "failed"])

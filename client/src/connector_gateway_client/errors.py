@@ -39,22 +39,6 @@ class RateLimited(CallerError):
     """The key has used up its calls of the rolling minute, or the client's network has sent too many wrong tokens."""
 
 
-class BoardNotAuthorised(CallerError):
-    """The board does not exist, or the account cannot see it."""
-
-
-class ListNotFound(CallerError):
-    """The list does not exist on the board, or is archived."""
-
-
-class CardNotFound(CallerError):
-    """The card does not exist, or the account cannot see it."""
-
-
-class LabelNotOnBoard(CallerError):
-    """The board has no label with that name. Nothing was written."""
-
-
 class ConnectionNotFound(CallerError):
     """No connection with that identifier is available to this key."""
 
@@ -139,6 +123,54 @@ class IdempotencyKeyReused(CallerError):
     """The idempotency key was used for another object: another card, page or channel."""
 
 
+class DatabaseNotShared(CallerError):
+    """The database does not exist, or was not selected when the account was connected."""
+
+
+class AmbiguousDatabase(CallerError):
+    """The database has several data sources, and none of them has all properties of the request."""
+
+
+class PageNotFound(CallerError):
+    """The page does not exist, or is not shared with the connection."""
+
+
+class PageModified(CallerError):
+    """The page changed after `if_unmodified_since`. Nothing was written."""
+
+
+class PageInTrash(CallerError):
+    """The page is in the trash, where properties cannot be written."""
+
+
+class UnsupportedBlock(CallerError):
+    """A block of the page body has a type that is not supported."""
+
+
+class PersonNotFound(CallerError):
+    """No person in the workspace has the e-mail address or name of a value."""
+
+
+class AmbiguousPerson(CallerError):
+    """Several people have that name."""
+
+
+class BoardNotAuthorised(CallerError):
+    """The board does not exist, or the account cannot see it."""
+
+
+class ListNotFound(CallerError):
+    """The list does not exist on the board, or is archived."""
+
+
+class CardNotFound(CallerError):
+    """The card does not exist, or the account cannot see it."""
+
+
+class LabelNotOnBoard(CallerError):
+    """The board has no label with that name. Nothing was written."""
+
+
 class MessageNotFound(CallerError):
     """The message does not exist in the channel or mailbox."""
 
@@ -211,6 +243,30 @@ class StageNotFound(CallerError):
     """The pipeline has no stage with that name or identifier."""
 
 
+class BaseNotFound(CallerError):
+    """The base does not exist, or the account cannot see it."""
+
+
+class TableNotFound(CallerError):
+    """The base has no table with that name or identifier."""
+
+
+class ViewNotFound(CallerError):
+    """The table has no view with that name."""
+
+
+class RecordNotFound(CallerError):
+    """The record does not exist in the table."""
+
+
+class FieldNotFound(CallerError):
+    """The table has no field with that name."""
+
+
+class TooManyRecords(CallerError):
+    """The call contains more records than the limit. None was created."""
+
+
 class LinkNotFound(CallerError):
     """The download link is invalid or expired."""
 
@@ -265,62 +321,6 @@ class RunNotFound(CallerError):
 
 class RunNotRecorded(CallerError):
     """The call exceeded the key's rate limit, and is counted in the run of an earlier such call."""
-
-
-class DatabaseNotShared(CallerError):
-    """The database does not exist, or was not selected when the account was connected."""
-
-
-class AmbiguousDatabase(CallerError):
-    """The database has several data sources, and none of them has all properties of the request."""
-
-
-class PageNotFound(CallerError):
-    """The page does not exist, or is not shared with the connection."""
-
-
-class PageModified(CallerError):
-    """The page changed after `if_unmodified_since`. Nothing was written."""
-
-
-class PageInTrash(CallerError):
-    """The page is in the trash, where properties cannot be written."""
-
-
-class UnsupportedBlock(CallerError):
-    """A block of the page body has a type that is not supported."""
-
-
-class PersonNotFound(CallerError):
-    """No person in the workspace has the e-mail address or name of a value."""
-
-
-class AmbiguousPerson(CallerError):
-    """Several people have that name."""
-
-
-class BaseNotFound(CallerError):
-    """The base does not exist, or the account cannot see it."""
-
-
-class TableNotFound(CallerError):
-    """The base has no table with that name or identifier."""
-
-
-class ViewNotFound(CallerError):
-    """The table has no view with that name."""
-
-
-class RecordNotFound(CallerError):
-    """The record does not exist in the table."""
-
-
-class FieldNotFound(CallerError):
-    """The table has no field with that name."""
-
-
-class TooManyRecords(CallerError):
-    """The call contains more records than the limit. None was created."""
 
 
 class LossyCast(CallerError):

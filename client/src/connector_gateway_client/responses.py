@@ -62,7 +62,7 @@ class Response(Generic[T]):
     def plan(self) -> DryRun:
         """The plan of a dry run. Raises ``ValueError`` if the call was not a dry run."""
         if not self.is_dry_run:
-            raise ValueError("The call was no dry run: its data is in data.")
+            raise ValueError("The call was not a dry run: its data is in data.")
         return cast(DryRun, self.data)
 
 

@@ -85,7 +85,7 @@ def verify(
 
 def _check_timestamp(sent_at: str, now: float, tolerance_seconds: float) -> None:
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) < 16):
-        raise SignatureMismatch("The header webhook-timestamp is no time.")
+        raise SignatureMismatch("The header webhook-timestamp is not a time.")
     if abs(now - int(sent_at)) > tolerance_seconds:
         raise SignatureMismatch("It was not sent just now, or one of the two clocks is wrong.")
 

@@ -20,7 +20,6 @@ from connector_gateway.storage.sql.engines import parse_url
 DATABASE_URL = "sqlite:///gateway.db"
 """The default database, in the working folder."""
 
-DAY_SECONDS = 24 * 60 * 60
 MAX_DAYS = 100 * 366
 MAX_WORKERS = 1000
 MAX_PORT = 65_535

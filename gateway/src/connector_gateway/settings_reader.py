@@ -130,7 +130,7 @@ class SettingsReader:
         return text or None
 
     def check_names(self) -> None:
-        """Raise ``SettingsError`` for a variable with the prefix that is no setting, which is usually a typo."""
+        """Raise ``SettingsError`` for a variable with the prefix that is not a setting, which is usually a typo."""
         existing = {*self._names, *READ_ELSEWHERE}
         # Compared without the prefix, which would make all names similar.
         similar = [name.removeprefix(PREFIX) for name in existing]

@@ -1,4 +1,4 @@
-"""Round trips of a call to a PostgreSQL server, as documented in docs/performance.md."""
+"""Round trips of a call to a PostgreSQL server, as documented in docs/explanation/performance.md."""
 
 import asyncio
 from collections.abc import Callable

@@ -146,7 +146,7 @@ def test_a_key_outside_the_authorization_header_is_rejected_with_a_remedy(
     [
         ("Bearer Bearer {key}", "The word Bearer occurs twice before the API key."),
         ("Bearer {key}x", "The API key is incomplete or mistyped."),
-        ("Bearer API_KEY", "This is no API key of this gateway; they begin with cgw_."),
+        ("Bearer API_KEY", "This is not an API key of this gateway. Its keys begin with cgw_."),
     ],
 )
 @requirement("common-186")

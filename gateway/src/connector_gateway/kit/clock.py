@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
+DAY_SECONDS = 24 * 60 * 60.0
+
 MAX_EQUAL_SKEW_SECONDS = 2.0
 """The maximum difference of clocks that count as equal, because a ``Date`` has whole seconds and takes time to arrive.
 """

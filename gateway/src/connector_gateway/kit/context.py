@@ -126,7 +126,7 @@ class OperationContext(Struct, Generic[C]):
     restored: bool = False
     """Whether the database was restored, so that the call may have been carried out before without a record of it.
 
-    Upstream state from before the steps may then be the call's own work, and is no reason to reject it.
+    Upstream state from before the steps may then be the call's own work, and is not a reason to reject it.
     """
 
     memory_reservation: MemoryReservation = field(default_factory=unmetered)

@@ -1,4 +1,4 @@
-"""The first poll of a data source: existing rows are no events, but all later changes are."""
+"""The first poll of a data source: existing rows are not events, but all later changes are."""
 
 import time
 from collections.abc import Iterator

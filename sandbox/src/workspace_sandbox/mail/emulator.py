@@ -250,7 +250,7 @@ class MailEmulator(Emulator):
 
 
 def _upload_type(http_request: HttpRequest, prefix: str) -> str:
-    """Return the upload type of *http_request*, empty if it is no upload."""
+    """Return the upload type of *http_request*, empty if it is not an upload."""
     if not prefix:
         return ""
     upload_type = http_request.first("uploadType") or http_request.first("upload_protocol")

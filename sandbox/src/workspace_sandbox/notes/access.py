@@ -117,7 +117,7 @@ class NotionOAuth(OAuth):
         }
 
     async def revoke(self, request: web.Request) -> web.Response:
-        """End the grant of a token. An unknown token is no error."""
+        """End the grant of a token. An unknown token is not an error."""
         if token := await self._requested_token(request):
             token.grant.is_ended = True
         return self.token_response({})

@@ -72,7 +72,7 @@ def populated(raw: Any, path: str, most: int) -> str:
 
 
 def number(raw: Any, path: str) -> int | float:
-    """Check for a finite number. Booleans are no numbers."""
+    """Check for a finite number. Booleans are not numbers."""
     # Python counts true as 1, JSON does not.
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
         raise invalid_field(path, "a number", raw)

@@ -93,7 +93,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def parse_throttle(response: UpstreamResponse) -> ThrottleDelay | None:
-    """Return the exhausted budget and the delay. A 429 for too large a request is no throttling."""
+    """Return the exhausted budget and the delay. A 429 for too large a request is not throttling."""
     if response.status != 429:
         return None
     error = ERRORS.reason(response)
@@ -170,7 +170,7 @@ class BoardsClient:
     async def move_card(self, card_id: str, body: Mapping[str, Any]) -> tuple[str, datetime]:
         """Move a card. Returns its identifier and the time of the move by the vendor's clock.
 
-        A move within one list is no activity, so the time is the response's date, or without one the last activity.
+        A move within one list is not activity, so the time is the response's date, or without one the last activity.
         Source: api-group-cards.
         """
         response = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)

@@ -113,7 +113,7 @@ class CrmClient:
     ) -> list[wire.Record]:
         """Return the existing records, by id or by a unique property, never from the lagging index.
 
-        A missing record is no error here. The vendor tolerates only a share of errors.
+        A missing record is not an error here. The vendor tolerates only a share of errors.
         Source: objects/contacts/guide.
         """
         # The published document requires a history selection, even an empty one.

@@ -69,7 +69,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def parse_throttle(response: UpstreamResponse) -> float | None:
-    """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
+    """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is not throttling."""
     if response.status not in {429, 529}:
         return None
     body = response.try_decode(wire.Throttled)

@@ -41,7 +41,7 @@ ERRORS = ErrorTable(
     read_reason,
     # A 429 that is not retried means "never", not "later".
     by_status={413: errors.FileTooLarge, 422: errors.UpstreamRefused, 429: errors.UpstreamForbidden},
-    # The error of a missing option mentions permissions, but is no 403.
+    # The error of a missing option mentions permissions, but is not a 403.
     by_code={
         "INVALID_PERMISSIONS": errors.UpstreamForbidden,
         "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": errors.InvalidCursor,

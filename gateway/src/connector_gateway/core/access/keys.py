@@ -192,7 +192,7 @@ class ApiKeys:
         return _public(self.last_used.apply(row))
 
     async def identify(self, key: str) -> KeyId | None:
-        """Return the identifier of *key*, even if revoked, or None if it is no key of this installation."""
+        """Return the identifier of *key*, even if revoked, or None if it is not a key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == token_digest(key))
         return (
             await self.database.read(lambda reading: reading.execute(query).scalar()) if is_well_formed(key) else None
@@ -278,7 +278,7 @@ def _malformed_key_message(key: str) -> str:
         return "The word Bearer occurs twice before the API key."
     if key.startswith(PREFIX):
         return "The API key is incomplete or mistyped."
-    return f"This is no API key of this gateway; they begin with {PREFIX}."
+    return f"This is not an API key of this gateway. Its keys begin with {PREFIX}."
 
 
 def _checksum(body: str) -> str:

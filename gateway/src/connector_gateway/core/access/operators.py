@@ -158,7 +158,7 @@ def _check_name(name: str) -> None:
 
 def _invalid_name(name: str, why: str) -> InvalidParameters:
     return InvalidParameters(
-        f"{truncate(name)} is no valid operator name.",
+        f"{truncate(name)} is not a valid operator name.",
         {"parameter": "name", "value": truncate(name), "message": why},
     )
 

@@ -14,7 +14,7 @@ from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.events.access_probe import AuthorisationProbe
 from connector_gateway.core.events.feed_gaps import describe_gap, format_time, select_gaps_since
-from connector_gateway.kit.clock import Clock, utc_datetime
+from connector_gateway.kit.clock import DAY_SECONDS, Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
@@ -22,7 +22,6 @@ from connector_gateway.kit.models import Page, Position, UtcDatetime
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-DAY_SECONDS = 24 * 60 * 60.0
 RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
 """Seconds for which events are retained, by the workspace's plan."""
 

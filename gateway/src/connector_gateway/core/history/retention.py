@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, delete, literal_column, select
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.clock import DAY_SECONDS, Clock
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
-
-DAY_SECONDS = 24 * 60 * 60.0
 
 _runs = tables.runs.c
 IS_RATE_LIMITED = literal_column("runs.code") == literal_column("'rate_limited'")

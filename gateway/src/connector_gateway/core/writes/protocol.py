@@ -58,6 +58,7 @@ from connector_gateway.core.writes.object_ownership import (
 from connector_gateway.core.writes.request_digests import digest_request
 from connector_gateway.core.writes.restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.result_replay import StoredResult, replay
+from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
     GatewayError,
     InDoubtReason,
@@ -91,9 +92,6 @@ CHECK_AFTER_RESTORE = (
     "Check in {vendor} whether it took effect; if it did not, call again without an {idempotency_key}."
 )
 """The remedy of a write that is in doubt because of a restore. Only its caller can decide whether to repeat it."""
-
-DAY_SECONDS = 24 * 60 * 60.0
-"""Seconds for which a step has the same mark. Claims are stored for the same time."""
 
 FOUND_DETAIL, SENT_AGAIN_DETAIL = "found", "sent_again"
 """Keys of run details that report how a step in doubt was resolved: by an object that was found, or by a resend."""
@@ -765,7 +763,10 @@ def _match_detail(step: WriteStep[Any]) -> Mapping[str, str]:
 
 
 def step_mark(claim: Claim, name: str, number: int, at: float) -> str:
-    """Return the mark of a step under a key: the *number*-th step of its *name*, sent on the day of *at*."""
+    """Return the mark of a step under a key: the *number*-th step of its *name*, sent on the day of *at*.
+
+    Claims are stored for a day as well.
+    """
     parts = "\n".join([*claim.name, name, str(number), str(int(at // DAY_SECONDS))])
     return hashlib.sha256(parts.encode()).hexdigest()[:26]
 

@@ -10,7 +10,7 @@ from connector_gateway.kit.errors import GatewayError, InvalidParameters
 from connector_gateway.kit.field_descriptions import Field
 
 LIST_PARAMETERS = {"cursor", "limit", "done"}
-"""Query parameters of every list that are no filters."""
+"""Query parameters of every list that are not filters."""
 
 
 async def build_form(
@@ -48,7 +48,7 @@ def _unknown(value: str, choices: Choices) -> Choices:
 
 
 def check_filters(request: ConsoleRequest, fields: Sequence[Field]) -> None:
-    """Raise ``InvalidParameters`` for query parameters that are no filters of a list."""
+    """Raise ``InvalidParameters`` for query parameters that are not filters of a list."""
     allowed = [field.name for field in fields]
     unknown = [name for name in request.query if name not in {*allowed, *LIST_PARAMETERS}]
     if unknown:

@@ -208,7 +208,7 @@ class OperationMetrics:
         self.calls[status] += 1
         self.took.observe(run.duration_ms / 1000)
         waited = run.log.wait_ms
-        # A reservation that is granted immediately also takes some microseconds, which is no queueing.
+        # A reservation that is granted immediately also takes some microseconds, which is not queueing.
         if waited >= 1:
             self.queued.observe(waited / 1000)
 

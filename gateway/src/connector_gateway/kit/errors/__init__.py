@@ -3,7 +3,7 @@
 GatewayError (base)
 ├── CallerError              errors that the caller can correct
 │   ├── this service         access, request, management, connection
-│   └── vendors' objects     notes, boards, chat_and_mail, crm, tables; values and files of several connectors
+│   └── vendors' objects     connectors; values and files of several connectors
 ├── UpstreamFailure          the vendor rejected the request, failed or did not respond: upstream, connection
 └── ServiceFailure           this service failed, or is unavailable: service
 """
@@ -24,27 +24,11 @@ from connector_gateway.kit.errors.base import GatewayError as GatewayError
 from connector_gateway.kit.errors.base import InDoubtReason as InDoubtReason
 from connector_gateway.kit.errors.base import ServiceFailure as ServiceFailure
 from connector_gateway.kit.errors.base import UpstreamFailure as UpstreamFailure
-from connector_gateway.kit.errors.boards import BoardNotAuthorised as BoardNotAuthorised
-from connector_gateway.kit.errors.boards import CardNotFound as CardNotFound
-from connector_gateway.kit.errors.boards import LabelNotOnBoard as LabelNotOnBoard
-from connector_gateway.kit.errors.boards import ListNotFound as ListNotFound
 from connector_gateway.kit.errors.catalogue import EVERY_CALL as EVERY_CALL
 from connector_gateway.kit.errors.catalogue import EVERY_REQUEST as EVERY_REQUEST
 from connector_gateway.kit.errors.catalogue import EVERY_WRITE as EVERY_WRITE
 from connector_gateway.kit.errors.catalogue import UNREADABLE_BODY as UNREADABLE_BODY
 from connector_gateway.kit.errors.catalogue import all_errors as all_errors
-from connector_gateway.kit.errors.chat_and_mail import AmbiguousChannel as AmbiguousChannel
-from connector_gateway.kit.errors.chat_and_mail import AttachmentNotFound as AttachmentNotFound
-from connector_gateway.kit.errors.chat_and_mail import ChannelArchived as ChannelArchived
-from connector_gateway.kit.errors.chat_and_mail import ChannelListTooLong as ChannelListTooLong
-from connector_gateway.kit.errors.chat_and_mail import ChannelNotFound as ChannelNotFound
-from connector_gateway.kit.errors.chat_and_mail import EmojiNotFound as EmojiNotFound
-from connector_gateway.kit.errors.chat_and_mail import InvalidRecipient as InvalidRecipient
-from connector_gateway.kit.errors.chat_and_mail import LabelNotFound as LabelNotFound
-from connector_gateway.kit.errors.chat_and_mail import MessageNotFound as MessageNotFound
-from connector_gateway.kit.errors.chat_and_mail import NotInChannel as NotInChannel
-from connector_gateway.kit.errors.chat_and_mail import NotMessageAuthor as NotMessageAuthor
-from connector_gateway.kit.errors.chat_and_mail import ThreadNotFound as ThreadNotFound
 from connector_gateway.kit.errors.connection import ConnectionMismatch as ConnectionMismatch
 from connector_gateway.kit.errors.connection import ConnectionNotFound as ConnectionNotFound
 from connector_gateway.kit.errors.connection import ConnectionPending as ConnectionPending
@@ -53,12 +37,42 @@ from connector_gateway.kit.errors.connection import ConnectionScopeMissing as Co
 from connector_gateway.kit.errors.connection import ConnectNotSetUp as ConnectNotSetUp
 from connector_gateway.kit.errors.connection import CredentialsRefused as CredentialsRefused
 from connector_gateway.kit.errors.connection import OtherAccount as OtherAccount
-from connector_gateway.kit.errors.crm import AmbiguousPipeline as AmbiguousPipeline
-from connector_gateway.kit.errors.crm import CompanyNotFound as CompanyNotFound
-from connector_gateway.kit.errors.crm import ContactNotFound as ContactNotFound
-from connector_gateway.kit.errors.crm import DealNotFound as DealNotFound
-from connector_gateway.kit.errors.crm import PipelineNotFound as PipelineNotFound
-from connector_gateway.kit.errors.crm import StageNotFound as StageNotFound
+from connector_gateway.kit.errors.connectors import AmbiguousChannel as AmbiguousChannel
+from connector_gateway.kit.errors.connectors import AmbiguousDatabase as AmbiguousDatabase
+from connector_gateway.kit.errors.connectors import AmbiguousPerson as AmbiguousPerson
+from connector_gateway.kit.errors.connectors import AmbiguousPipeline as AmbiguousPipeline
+from connector_gateway.kit.errors.connectors import AttachmentNotFound as AttachmentNotFound
+from connector_gateway.kit.errors.connectors import BaseNotFound as BaseNotFound
+from connector_gateway.kit.errors.connectors import BoardNotAuthorised as BoardNotAuthorised
+from connector_gateway.kit.errors.connectors import CardNotFound as CardNotFound
+from connector_gateway.kit.errors.connectors import ChannelArchived as ChannelArchived
+from connector_gateway.kit.errors.connectors import ChannelListTooLong as ChannelListTooLong
+from connector_gateway.kit.errors.connectors import ChannelNotFound as ChannelNotFound
+from connector_gateway.kit.errors.connectors import CompanyNotFound as CompanyNotFound
+from connector_gateway.kit.errors.connectors import ContactNotFound as ContactNotFound
+from connector_gateway.kit.errors.connectors import DatabaseNotShared as DatabaseNotShared
+from connector_gateway.kit.errors.connectors import DealNotFound as DealNotFound
+from connector_gateway.kit.errors.connectors import EmojiNotFound as EmojiNotFound
+from connector_gateway.kit.errors.connectors import FieldNotFound as FieldNotFound
+from connector_gateway.kit.errors.connectors import InvalidRecipient as InvalidRecipient
+from connector_gateway.kit.errors.connectors import LabelNotFound as LabelNotFound
+from connector_gateway.kit.errors.connectors import LabelNotOnBoard as LabelNotOnBoard
+from connector_gateway.kit.errors.connectors import ListNotFound as ListNotFound
+from connector_gateway.kit.errors.connectors import MessageNotFound as MessageNotFound
+from connector_gateway.kit.errors.connectors import NotInChannel as NotInChannel
+from connector_gateway.kit.errors.connectors import NotMessageAuthor as NotMessageAuthor
+from connector_gateway.kit.errors.connectors import PageInTrash as PageInTrash
+from connector_gateway.kit.errors.connectors import PageModified as PageModified
+from connector_gateway.kit.errors.connectors import PageNotFound as PageNotFound
+from connector_gateway.kit.errors.connectors import PersonNotFound as PersonNotFound
+from connector_gateway.kit.errors.connectors import PipelineNotFound as PipelineNotFound
+from connector_gateway.kit.errors.connectors import RecordNotFound as RecordNotFound
+from connector_gateway.kit.errors.connectors import StageNotFound as StageNotFound
+from connector_gateway.kit.errors.connectors import TableNotFound as TableNotFound
+from connector_gateway.kit.errors.connectors import ThreadNotFound as ThreadNotFound
+from connector_gateway.kit.errors.connectors import TooManyRecords as TooManyRecords
+from connector_gateway.kit.errors.connectors import UnsupportedBlock as UnsupportedBlock
+from connector_gateway.kit.errors.connectors import ViewNotFound as ViewNotFound
 from connector_gateway.kit.errors.files import FileEmpty as FileEmpty
 from connector_gateway.kit.errors.files import FileTooLarge as FileTooLarge
 from connector_gateway.kit.errors.files import LinkNotFound as LinkNotFound
@@ -73,14 +87,6 @@ from connector_gateway.kit.errors.management import RunNotFound as RunNotFound
 from connector_gateway.kit.errors.management import RunNotRecorded as RunNotRecorded
 from connector_gateway.kit.errors.management import WebhookNotFound as WebhookNotFound
 from connector_gateway.kit.errors.management import WorkspaceNotFound as WorkspaceNotFound
-from connector_gateway.kit.errors.notes import AmbiguousDatabase as AmbiguousDatabase
-from connector_gateway.kit.errors.notes import AmbiguousPerson as AmbiguousPerson
-from connector_gateway.kit.errors.notes import DatabaseNotShared as DatabaseNotShared
-from connector_gateway.kit.errors.notes import PageInTrash as PageInTrash
-from connector_gateway.kit.errors.notes import PageModified as PageModified
-from connector_gateway.kit.errors.notes import PageNotFound as PageNotFound
-from connector_gateway.kit.errors.notes import PersonNotFound as PersonNotFound
-from connector_gateway.kit.errors.notes import UnsupportedBlock as UnsupportedBlock
 from connector_gateway.kit.errors.request import HeadersTooLarge as HeadersTooLarge
 from connector_gateway.kit.errors.request import IdempotencyInProgress as IdempotencyInProgress
 from connector_gateway.kit.errors.request import IdempotencyKeyReused as IdempotencyKeyReused
@@ -101,12 +107,6 @@ from connector_gateway.kit.errors.service import Overloaded as Overloaded
 from connector_gateway.kit.errors.service import SecretUnreadable as SecretUnreadable
 from connector_gateway.kit.errors.service import SharedStoreUnavailable as SharedStoreUnavailable
 from connector_gateway.kit.errors.service import StorageUnavailable as StorageUnavailable
-from connector_gateway.kit.errors.tables import BaseNotFound as BaseNotFound
-from connector_gateway.kit.errors.tables import FieldNotFound as FieldNotFound
-from connector_gateway.kit.errors.tables import RecordNotFound as RecordNotFound
-from connector_gateway.kit.errors.tables import TableNotFound as TableNotFound
-from connector_gateway.kit.errors.tables import TooManyRecords as TooManyRecords
-from connector_gateway.kit.errors.tables import ViewNotFound as ViewNotFound
 from connector_gateway.kit.errors.upstream import OutcomeUnknown as OutcomeUnknown
 from connector_gateway.kit.errors.upstream import ResponseTooLarge as ResponseTooLarge
 from connector_gateway.kit.errors.upstream import UpstreamConflict as UpstreamConflict

@@ -95,7 +95,7 @@ class Part:
             return False
         around = self.parent.mime_type if self.parent else ""
         is_inline = self.disposition[0] != "attachment" and self.header("Content-ID") is not None
-        # An image within the text is no attachment, although it has a file name.
+        # An image within the text is not an attachment, although it has a file name.
         if around == "multipart/related" and self.mime_type.startswith("image/") and is_inline:
             return False
         if around == "multipart/alternative" and self.mime_type == "text/calendar":

@@ -120,7 +120,7 @@ def epoch_seconds(value: Any) -> float | None:
 
 
 def require_datetime(value: Any) -> datetime:
-    """Return the time of a value in its zone. Raises an error if it is no time."""
+    """Return the time of a value in its zone. Raises an error if it is not a time."""
     at = require(epoch_seconds(value), FormulaError)
     try:
         return to_datetime(at).astimezone(dates.zone(value.zone if isinstance(value, Zoned) else "utc"))

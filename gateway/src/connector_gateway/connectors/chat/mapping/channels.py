@@ -60,7 +60,7 @@ def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Na
 def named(known: Names, name: str) -> str:
     """Return the channel of that name, with or without ``#``.
 
-    Returns *name* itself if it can be an identifier and is no name.
+    Returns *name* itself if it can be an identifier and is not a name.
     Raises ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` if not all channels are known.
     """
     ids = known.ids.get(_folded(name.removeprefix("#")), [])

@@ -37,7 +37,7 @@ def data_source_id(body: bytes) -> str | None:
 
 
 def _decode_leniently(body: bytes, shape: type[T]) -> T | None:
-    """Decode *body* as *shape*, or return None. Another shape is no error, because deliveries only wake polls."""
+    """Decode *body* as *shape*, or return None. Another shape is not an error, because deliveries only wake polls."""
     try:
         return decode_json(body, shape)
     except UnexpectedShape:

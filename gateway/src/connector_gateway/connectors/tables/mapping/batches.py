@@ -199,7 +199,7 @@ def batch(
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
-    # Computed values differ between records, so they are no evidence.
+    # Computed values differ between records, so they are not evidence.
     writable = {field.id for field in table.fields if field.type in value_casts.to_vendor.CASTS}
     return {
         "table_id": table.id,

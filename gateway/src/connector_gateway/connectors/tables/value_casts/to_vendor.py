@@ -50,22 +50,22 @@ def cast(field: Field, value: Any, *, creates: bool) -> Any:
 
 
 def _email(_: Field, value: Any) -> str:
-    text = check_string(value, "it is no e-mail address")
+    text = check_string(value, "it is not an e-mail address")
     try:
         if text:
             # Only the form is checked, without look-ups, so addresses under .test and similar domains are valid.
             validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
-        raise UnfitValue("it is no e-mail address") from error
+        raise UnfitValue("it is not an e-mail address") from error
     return text
 
 
 def _url(_: Field, value: Any) -> str:
-    text = check_string(value, "it is no URL")
+    text = check_string(value, "it is not a URL")
     parts = urlsplit(text)
     has_scheme = bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", text)
     if text and not has_scheme and not HOST.fullmatch(text):
-        raise UnfitValue("it is no URL")
+        raise UnfitValue("it is not a URL")
     return text
 
 

@@ -66,11 +66,10 @@ def _workspace(request: ConsoleRequest) -> Mapping[str, str]:
 async def events(request: ConsoleRequest) -> Response:
     """Show the events observed through a connection, newest first."""
     connection = await request.submit(show_connection, {"connection_id": request.path_param("identifier")})
-    events_page, before = await request.console.feed.latest(
-        connection.connection_id, limit=EVENTS, before=_before(request)
-    )
+    before = _before(request)
+    events_page, older = await request.console.feed.latest(connection.connection_id, limit=EVENTS, before=before)
     return request.show(
-        "events.html", connection=connection, events=events_page, before=before, before_event="before" in request.query
+        "events.html", connection=connection, events=events_page, older=older, is_newest_page=before is None
     )
 
 
