@@ -28,7 +28,7 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
     "page of unsuccessful ones": {"status": "error"},
     "page of interrupted ones, of which there are none": {"status": "interrupted"},
     "page of an operation": {"operation": "create_page"},
-    "page of an operation that nobody called": {"operation": "search_pages"},
+    "page of an operation without calls": {"operation": "search_pages"},
     "page of a connector": {"connector": "notes"},
     "page of an error": {"code": "upstream_error"},
 }

@@ -56,7 +56,7 @@ def files() -> Iterator[tuple[Path, str]]:
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"
         user_actions = markdown_table(EMULATORS[name].user_actions)
-        yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", user_actions, remark=REMARK)
+        yield fidelity, between(fidelity.read_text(encoding="utf-8"), "user actions", user_actions, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
 
@@ -75,7 +75,7 @@ def import_contracts(text: str) -> str:
     """Return *text* with the import contracts for the registered connectors and emulators."""
     connectors = [f'  "connector_gateway.connectors.{connector}",' for connector in CONNECTOR_NAMES]
     side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
-    return between(between(text, "rooms", connectors), "applications", [f'  "{side_by_side}",'])
+    return between(between(text, "connectors", connectors), "applications", [f'  "{side_by_side}",'])
 
 
 def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str:

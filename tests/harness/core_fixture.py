@@ -40,7 +40,7 @@ class Failure:
 
 def in_doubt(doubt: InDoubtReason, *, done: bool = False) -> Failure:
     """Return an attempt with an unknown outcome."""
-    return Failure(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
+    return Failure(OutcomeUnknown("The outcome is unknown.", doubt=doubt), done)
 
 
 REJECTED = Failure(UpstreamRefused("No."))

@@ -245,7 +245,7 @@ def seconds(use: PatternUse, text: str) -> float:
 def slow(use: PatternUse, size: int = SIZE) -> list[str]:
     """Return the first text of that *size* that is too slow for the pattern, in words. Empty if there is none.
 
-    A shorter text tells whether the long one can: what grows with the cube of the text is not let through by it either.
+    A shorter text shows whether the long one can: time that grows with its cube exceeds the bound there as well.
     """
     for recipe in sorted(recipes(use.pattern)):
         if seconds(use, recipe.text(size // SHORTER)) < MOST_SECONDS / SHORTER**3:

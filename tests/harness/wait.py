@@ -23,5 +23,5 @@ def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause
 async def until(holds: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
     """Poll asynchronously until *holds* is true. Raises after too long."""
     async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110  # nobody tells when what is asked for comes true
+        while not await holds():  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(PAUSE_SECONDS)

@@ -61,7 +61,7 @@ every_page = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("rooms")) as gateway:
+    with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("connectors")) as gateway:
         yield gateway
 
 

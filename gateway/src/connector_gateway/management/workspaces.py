@@ -25,7 +25,7 @@ class CreateWorkspace(Params):
     """The customer's name."""
 
     plan: Plan = "free"
-    """Decides how long observed events are kept: 7 days on ``free``, 30 days on ``paid``."""
+    """The retention of observed events: 7 days on ``free``, 30 days on ``paid``."""
 
     return_urls: ReturnUrls = Field(default_factory=list)
     """URLs that users may be redirected to after connecting an account: https, without query."""
@@ -43,7 +43,7 @@ class ChangeWorkspace(Params):
     """The customer's new name."""
 
     plan: Plan | None = None
-    """Decides how long observed events are kept: 7 days on ``free``, 30 days on ``paid``."""
+    """The retention of observed events: 7 days on ``free``, 30 days on ``paid``."""
 
     return_urls: ReturnUrls | None = None
     """URLs that users may be redirected to after connecting an account. They replace the previous ones."""
@@ -55,7 +55,7 @@ class WorkspaceRecord(Result):
     workspace_id: str
     name: str
     plan: Plan
-    """Decides how long observed events are kept."""
+    """The retention of observed events."""
 
     created_at: UtcDatetime
     return_urls: list[str]
