@@ -9,6 +9,7 @@ import pytest
 
 from simulation import HASH_SEED
 from simulation.story import ByHand, Story, Write, story
+from simulation.vendors import OWN, Trouble, Unexpected, consistent
 from simulation.workers import StoryRunner
 from simulation.writes import KINDS
 
@@ -33,6 +34,19 @@ def test_writes_meet_all_promises_without_failures(runner: StoryRunner, kind: st
 
     assert [] == list(outcome.broken)
     assert any("is answered 200" in line for line in outcome.lines)
+
+
+@pytest.mark.parametrize(
+    ("connector", "status", "done_after"),
+    [("crm", 500, 3.0), ("tables", 500, 3.0), ("notes", 500, 20.0), ("crm", 503, 20.0), ("crm", 400, None)],
+)
+def test_vendors_execute_nothing_that_they_have_reported_as_failed(
+    connector: str, status: int, done_after: float | None
+) -> None:
+    trouble = consistent(Trouble(Unexpected(status, OWN), 20.0, 3.0), connector)
+
+    assert trouble is not None
+    assert done_after == trouble.done_after
 
 
 def lines_in_new_process() -> list[list[str]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import InDoubtReason
 from connector_gateway.kit.upstream.pool import (
     NO_SECRETS,
     ConnectionLost,
@@ -103,14 +104,10 @@ class Unexpected:
         body = REJECTIONS[connector][1] if self.shape == OWN else SHAPES[self.shape]
         return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
-    def rejects(self, connector: str) -> bool:
-        """Whether the connector's table lists it as evidence that nothing was done."""
-        return (
-            CONNECTORS[connector].error_table.in_doubt_reason(
-                UpstreamResponse(self.status, {}, self._content(connector))
-            )
-            is None
-        )
+    def in_doubt_reason(self, connector: str) -> InDoubtReason | None:
+        """Return the reason by the connector's table. None is evidence that nothing was done."""
+        response = UpstreamResponse(self.status, {}, self._content(connector))
+        return CONNECTORS[connector].error_table.in_doubt_reason(response)
 
 
 BY_ITSELF = {"failure": FAILURES, "refusal": REJECTIONS}
@@ -153,8 +150,7 @@ class Trouble:
 
     response: str | Unexpected
     """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
-Or the status of an edge: ``502`` to ``504``.
-    Or the status that an edge answers: ``502`` to ``504``.
+    Or the status of an edge: ``502`` to ``504``.
     """
 
     done_after: float | None = None
@@ -275,7 +271,7 @@ class Vendors:
         if not self.healthy:
             troubles = self.troubles if changes else self.reading_troubles
             number = self._steps if changes else self._reads
-            sent.trouble = _consistent(troubles.get(number), connector)
+            sent.trouble = consistent(troubles.get(number), connector)
             self._steps, self._reads = self._steps + changes, self._reads + (not changes)
         self.sent.append(sent)
         return sent
@@ -453,9 +449,14 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
     return request
 
 
-def _consistent(trouble: Trouble | None, connector: str) -> Trouble | None:
-    """Return *trouble* for a consistent vendor, which does not execute what it has rejected."""
-    if trouble is None or not isinstance(trouble.response, Unexpected) or not trouble.response.rejects(connector):
+def consistent(trouble: Trouble | None, connector: str) -> Trouble | None:
+    """Return *trouble* for a consistent vendor: it executes nothing that it has rejected or reported as failed."""
+    if trouble is None or not isinstance(trouble.response, Unexpected):
+        return trouble
+    reason = trouble.response.in_doubt_reason(connector)
+    if reason == "failed" and trouble.done_after is not None:
+        return replace(trouble, done_after=min(trouble.done_after, trouble.response_after))
+    if reason is not None:
         return trouble
     # An account with a revoked authorisation can do nothing, regardless of repeats.
     response = Unexpected(401, "a page") if trouble.response.status == 401 else trouble.response
@@ -465,7 +466,7 @@ def _consistent(trouble: Trouble | None, connector: str) -> Trouble | None:
 def _outcome_of(sent: Sent, answer: UpstreamResponse) -> str:
     """Return the significant part of the gateway's response."""
     response = None if sent.trouble is None else sent.trouble.response
-    if response == "refusal" or (isinstance(response, Unexpected) and response.rejects(sent.connector)):
+    if response == "refusal" or (isinstance(response, Unexpected) and response.in_doubt_reason(sent.connector) is None):
         return "400"
     return str(response) if isinstance(response, Unexpected) else str(answer.status)
 
