@@ -84,7 +84,7 @@ class Case:
     @property
     def rejects(self) -> bool:
         """Whether the connector's table lists the response as evidence that nothing was done."""
-        return Unexpected(self.status, self.shape).rejects(self.connector)
+        return Unexpected(self.status, self.shape).in_doubt_reason(self.connector) is None
 
     def __str__(self) -> str:
         done = "done" if self.served else "not done"
