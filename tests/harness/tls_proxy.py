@@ -39,6 +39,13 @@ async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = Fa
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certified)
 
+    connections: set[asyncio.Task[None]] = set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(pass_on(reader, writer))
+        connections.add(connection)
+        connection.add_done_callback(connections.discard)
+
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(OSError, asyncio.IncompleteReadError):
             if postgres:
@@ -50,8 +57,14 @@ async def behind_tls(server: int | Path, certified: Path, *, postgres: bool = Fa
                 )
 
     own = None if postgres else context
-    async with await asyncio.start_server(pass_on, "127.0.0.1", 0, ssl=own) as listening:
-        yield listening.sockets[0].getsockname()[1]
+    async with await asyncio.start_server(accept, "127.0.0.1", 0, ssl=own) as listening:
+        try:
+            yield listening.sockets[0].getsockname()[1]
+        finally:
+            remaining = list(connections)
+            for connection in remaining:
+                connection.cancel()
+            await asyncio.gather(*remaining, return_exceptions=True)
 
 
 async def _begin_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, context: ssl.SSLContext) -> None:
