@@ -24,7 +24,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Connector
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 
 FEW, MANY = 1_000, 100_000
 BATCH = 2_000

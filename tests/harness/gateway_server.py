@@ -17,7 +17,7 @@ from sqlalchemy import delete
 from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import emulator_settings
+from connector_gateway.cli.installation_settings import emulator_settings
 from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import KeyScope
@@ -25,9 +25,9 @@ from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import UPSTREAM
 from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.sql import tables
 from harness.databases import sqlite_in
 from harness.openapi_check import check_details, check_response
 from harness.secret_leaks import LEAKS, Overheard

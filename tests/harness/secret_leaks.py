@@ -22,7 +22,7 @@ from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
 from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.core.events.inbound_hooks import VERIFICATION_FIELD
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 LEAST = 12

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway
 from harness.wait import wait_until
 

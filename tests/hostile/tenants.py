@@ -22,11 +22,11 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import decrypt_data
-from connector_gateway.core.writes.restore_detection import get_or_create_installation
+from connector_gateway.core.writes.backup_restore_detection import get_or_create_installation
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.chat.event_feed import sign
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

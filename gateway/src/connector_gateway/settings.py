@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.access.quotas import Quotas
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient
@@ -97,7 +97,7 @@ class Settings:
     clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
-    sites: Mapping[str, UpstreamConfig]
+    sites: Mapping[str, ConfiguredConnector]
 
     @property
     def download_path(self) -> str:
@@ -235,7 +235,7 @@ def _numbers(reader: SettingsReader, group: G, prefix: str = "", *, maximum: int
     return replace(group, **read)
 
 
-def _site(reader: SettingsReader, connector: AnyConnector) -> UpstreamConfig:
+def _site(reader: SettingsReader, connector: AnyConnector) -> ConfiguredConnector:
     """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {
@@ -245,10 +245,12 @@ def _site(reader: SettingsReader, connector: AnyConnector) -> UpstreamConfig:
     observing, client = connector.event_source, _client(reader, connector)
     key = _api_key(reader, connector)
     if observing is None:
-        return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key)
+        return ConfiguredConnector(
+            connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key
+        )
     every = reader.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
     secrets = tuple(filter(None, reader.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
+    return ConfiguredConnector(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
 
 
 def _client(reader: SettingsReader, connector: AnyConnector) -> OAuthClient | None:

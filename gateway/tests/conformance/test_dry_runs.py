@@ -10,7 +10,7 @@ from sqlalchemy import func, literal, select, union_all
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.api.responses import DRY_RUN
-from connector_gateway.storage.tables import metadata
+from connector_gateway.storage.sql.tables import metadata
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
 from harness.requirement import requirement

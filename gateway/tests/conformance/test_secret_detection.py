@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.connections.oauth_flow import OWNER
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.connect_pages import BrowserUser, open_link, user
 from harness.consent_pages import Browser
 from harness.gateway_server import OPERATOR, Gateway, run_gateway

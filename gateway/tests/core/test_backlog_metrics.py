@@ -3,7 +3,7 @@
 from sqlalchemy import insert
 
 from connector_gateway.core.backlog_metrics import CACHE_SECONDS, BacklogMonitor
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

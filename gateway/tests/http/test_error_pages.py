@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.kit.errors import GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import general_remedy
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 

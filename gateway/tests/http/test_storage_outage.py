@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement

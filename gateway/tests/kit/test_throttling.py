@@ -4,7 +4,7 @@ import pytest
 
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
-from connector_gateway.core.calls.remedies import PHRASES
+from connector_gateway.kit.errors.remedy_placeholders import PHRASES
 from connector_gateway.kit.field_descriptions import to_label
 from connector_gateway.kit.models import Listing, Params, Result
 from connector_gateway.management import RESOURCES

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from connector_gateway.core.history.runs import PUT_RUN
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.storage_faults import Attempts
 

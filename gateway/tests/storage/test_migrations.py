@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, select, text
 
-from connector_gateway.storage import migration_runner, tables
+from connector_gateway.storage import migration_runner
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.requirement import requirement

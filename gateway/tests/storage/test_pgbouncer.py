@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, insert, select
 
-from connector_gateway.core.writes.idempotency_claims import CLAIM
-from connector_gateway.storage import tables
+from connector_gateway.core.writes.idempotency import CLAIM
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.pgbouncer import run_pgbouncer
 

@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
-from connector_gateway.core.writes.idempotency_claims import CLAIM, SET_INTENT
+from connector_gateway.core.writes.idempotency import CLAIM, SET_INTENT
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
-from connector_gateway.storage.sql import engines
+from connector_gateway.storage.sql import engines, tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres_proxy import PostgresProxy, run_postgres_proxy
 from harness.storage_faults import Stuck

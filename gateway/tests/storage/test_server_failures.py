@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName, Claims
+from connector_gateway.core.writes.idempotency import Claim, ClaimName, Claims
 from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres import execute, new_database, postgres, stopped
 from harness.postgres_proxy import run_postgres_proxy

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, create_engine, insert, make_url, select, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
 from connector_gateway.storage.sql import database as module
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

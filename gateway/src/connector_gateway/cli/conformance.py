@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from connector_gateway.cli.output import as_json, print_to_stderr, show
 from connector_gateway.conformance.report import Outcome, junit, rows, run_checks
-from connector_gateway.conformance.service import CheckFailed, TargetService
+from connector_gateway.conformance.service_under_test import CheckFailed, TargetService
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors.suggestions import closest_match
 

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import aiohttp
 
 from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS, Check, CheckSubject
-from connector_gateway.conformance.service import CheckFailed, CheckSkipped, TargetService
+from connector_gateway.conformance.service_under_test import CheckFailed, CheckSkipped, TargetService
 from connector_gateway.kit.operation import AnyConnector
 
 SERVICE = "the service"

@@ -9,7 +9,7 @@ from sqlalchemy import func, literal_column, select
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 TIMEOUT_SECONDS = 0.5

@@ -13,15 +13,15 @@ from connector_gateway.core.calls.concurrency import AccountSlotPool, Concurrenc
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.protocol import WriteProtocol
@@ -48,7 +48,7 @@ POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class CallExecutor:
     """Performs operations and downloads for callers."""
 
-    sites: Mapping[str, UpstreamConfig]
+    sites: Mapping[str, ConfiguredConnector]
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
@@ -166,9 +166,7 @@ class CallExecutor:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
 
-    def _perform(
-        self, prepared: PreparedOperation, arguments: Arguments, recording: RunRecorder
-    ) -> Awaitable[Envelope]:
+    def _perform(self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
             return prepared.read()
@@ -176,7 +174,7 @@ class CallExecutor:
 
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
-    ) -> PreparedOperation:
+    ) -> OperationCall:
         site = self.sites[connection.connector]
         upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
@@ -196,7 +194,7 @@ class CallExecutor:
             grace_seconds=self.timeouts.grace_seconds,
             memory_reservation=reservation,
         )
-        return PreparedOperation(
+        return OperationCall(
             operation, params, run, connection, ctx, upstream, self.cursors, site.connector, ctx.warnings
         )
 

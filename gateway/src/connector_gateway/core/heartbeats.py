@@ -16,12 +16,12 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.kit.clock import Clock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.kit.task_cancellation import cancel_and_wait
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import execute, fetch
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse

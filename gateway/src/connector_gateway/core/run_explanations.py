@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from connector_gateway.core.calls.remedies import resolve_remedy
-from connector_gateway.core.error_details import DONE
+from connector_gateway.core.error_response_details import DONE
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.protocol import FOUND_DETAIL, SENT_AGAIN_DETAIL
 from connector_gateway.kit.errors import GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]

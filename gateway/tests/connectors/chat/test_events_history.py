@@ -17,7 +17,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.chat.event_feed import APP, BOT_USER, TEAM, build_envelope, sign
 from gateway.tests.connectors.chat.event_feed import events as feed
 from gateway.tests.connectors.chat.vendor_view import (

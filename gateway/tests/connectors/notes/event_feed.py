@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway, run_gateway
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

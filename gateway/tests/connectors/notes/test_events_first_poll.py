@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from connector_gateway.connectors.notes import events
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, run_event_feed, share, start_event_feed
 from harness.clocks import ShiftedClock
 from harness.gateway_server import WIDE

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import func, select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import EventFeed, share, start_event_feed
 from harness.gateway_server import Reply
 from harness.requirement import requirement

@@ -10,13 +10,13 @@ from sqlalchemy import Executable, delete, func, select, update
 from connector_gateway.core.access.audit_trail import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

@@ -10,7 +10,7 @@ from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select
 from connector_gateway.core.access.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

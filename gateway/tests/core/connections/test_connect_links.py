@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections.connect_links import ConnectLinks
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 

@@ -12,7 +12,7 @@ from connector_gateway.core.background_jobs import ROUND_SECONDS
 from connector_gateway.core.connections.token_client import BUDGETS
 from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETRY_SECONDS, select_due
 from connector_gateway.kit.errors import UpstreamError
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.core.connections.test_token_refresh import DAY, HOUR, OAUTH, TwoProcesses, idle, processes
 from harness.requirement import requirement
 

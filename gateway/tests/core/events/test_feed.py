@@ -8,11 +8,11 @@ from sqlalchemy import func, select, update
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.events.feed import Feed, Gap
-from connector_gateway.core.webhooks.delivery_positions import mark_due
+from connector_gateway.core.outbound_webhooks.delivery_positions import mark_due
 from connector_gateway.kit.clock import DAY_SECONDS, utc_datetime
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON

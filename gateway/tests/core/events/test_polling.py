@@ -23,7 +23,7 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
 from connector_gateway.kit.events import PollContext, Snapshot
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.unavailable_database import storage_unavailable
 from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted

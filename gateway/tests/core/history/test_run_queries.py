@@ -9,9 +9,9 @@ from sqlalchemy import Connection, delete, insert
 from connector_gateway.core.history import runs as module
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import INTERRUPT_ABANDONED
-from connector_gateway.core.writes.idempotency_claims import DELETE_ABANDONED
+from connector_gateway.core.writes.idempotency import DELETE_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.history.test_runs import Node
 from harness.clocks import ManualClock

@@ -20,7 +20,7 @@ from connector_gateway.core.heartbeats import (
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.kit.errors import (
     GatewayError,
     InternalError,

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES, STEP, RotationResult, SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.requirement import requirement
 

@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.kit.identifiers import RunId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import CoreFixture
 from harness.requirement import requirement

@@ -11,7 +11,7 @@ from connector_gateway.core.connections import Vault
 from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
 )
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     REJECTED,

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import SETTLE_SECONDS, CoreFixture, cover_thing, data, in_doubt, make_thing, run_core
 from harness.requirement import requirement

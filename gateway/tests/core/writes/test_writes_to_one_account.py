@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.oauth import Account
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     SETTLE_SECONDS,

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
 from connector_gateway.core.access.keys import KeyScope
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.connect_pages import BrowserUser, connected, heading, open_link, page_texts, reconnecting, user
 from harness.consent_pages import Browser
 from harness.gateway_server import Gateway

@@ -8,10 +8,10 @@ from sqlalchemy import func, select, update
 
 from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.access.wrong_token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import OPERATOR, Gateway, restartable_gateway, run_gateway
 from harness.html_browser import Browser
 from harness.requirement import requirement

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
@@ -23,7 +23,7 @@ from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_mat
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.operation import AnyOperation, Scope
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 KeyScope = Literal["read", "read_write"]

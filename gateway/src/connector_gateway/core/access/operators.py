@@ -10,14 +10,14 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, or_, select, update
 
 from connector_gateway.core.access.keys import generate_key, is_well_formed
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 Role = Literal["admin", "viewer"]

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import Select, select
 
-from connector_gateway.core.error_details import workspace_not_found
+from connector_gateway.core.error_response_details import workspace_not_found
 from connector_gateway.kit.errors import QuotaExceeded
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 
 
 @dataclass(frozen=True)

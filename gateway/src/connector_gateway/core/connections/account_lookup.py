@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
@@ -40,7 +40,7 @@ class UnsavedCredentials:
 class AccountLookup:
     """Identifies the accounts of credentials with a request to the vendor."""
 
-    upstreams: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, ConfiguredConnector]
     shared: SharedState
     transport: Transport
     clock: Clock
@@ -114,9 +114,9 @@ class AccountLookup:
             await pacer.attribute_to(pseudonym(account.account_id))
         return account
 
-    def _pacer(self, site: UpstreamConfig, account_key: str) -> AnonymousPacer:
+    def _pacer(self, site: ConfiguredConnector, account_key: str) -> AnonymousPacer:
         return AnonymousPacer(site.connector.name, with_slack(site.budgets), account_key, self.shared, self.clock)
 
-    def _upstream(self, site: UpstreamConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
+    def _upstream(self, site: ConfiguredConnector, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
         service = site.create_service(self.transport, self.clock, self.time)
         return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 PATH = "/connect"

@@ -30,7 +30,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
 from connector_gateway.kit.oauth import Account, IssuedTokens, OAuthConfig, create_challenge, create_verifier
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 CONSENT_SECONDS = 15 * 60.0

@@ -10,7 +10,7 @@ from sqlalchemy import Select, not_, select
 
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import check_workspace
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.connections.account_comparison import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import ConnectLinks
@@ -19,7 +19,7 @@ from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient, not_configured_error
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, updat
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.connections.account_comparison import AccountIdentity, may_be_same_account
 from connector_gateway.core.connections.change_listener import ConnectionListener
 from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
@@ -23,7 +23,7 @@ from connector_gateway.core.connections.public_view import (
     to_public,
 )
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
@@ -34,7 +34,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 _PUBLIC_SNAPSHOTS = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import structlog
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.pacing.pacer import ConnectionPacer
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAuthConfig, TokenPage
@@ -38,7 +38,7 @@ class TokenEndpointClient:
     """Requests tokens from vendors."""
 
     def __init__(
-        self, sites: Mapping[str, UpstreamConfig], transport: Transport, shared: SharedState, clock: Clock
+        self, sites: Mapping[str, ConfiguredConnector], transport: Transport, shared: SharedState, clock: Clock
     ) -> None:
         self._sites = sites
         self._transport = transport
@@ -132,7 +132,7 @@ class TokenEndpointClient:
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
         return response
 
-    def _configuration(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
+    def _configuration(self, connector: str) -> tuple[ConfiguredConnector, OAuthConfig, OAuthClient]:
         site = self._sites.get(connector)
         if site is None or site.connector.oauth is None or site.client is None:
             raise not_configured_error(connector)

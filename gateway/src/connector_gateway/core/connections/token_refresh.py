@@ -31,7 +31,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.oauth import IssuedTokens
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 LEASE_SECONDS = QUEUE_SECONDS + TOKEN_TIMEOUT_SECONDS + 5.0

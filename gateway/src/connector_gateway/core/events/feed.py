@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
 from connector_gateway.kit.models import Page, Position, UtcDatetime
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}

@@ -11,17 +11,17 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hook_verification import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 VERIFICATION_FIELD = "verification_token"
@@ -42,7 +42,7 @@ class InboundHooks:
     watches: WatchStore
     feed: Feed
     connections: ConnectionStore
-    upstreams: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, ConfiguredConnector]
     clock: Clock
     verification: HookVerification
 
@@ -82,7 +82,7 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, site: UpstreamConfig, source: EventSource[Any], delivery: HookRequest, address: str
+        self, site: ConfiguredConnector, source: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
         """Verify *delivery*, store its content and return the response."""
         connector = site.connector.name
@@ -130,7 +130,7 @@ class InboundHooks:
         self._secret_issuer(connector)
         return await self.verification.close(connector)
 
-    def _secret_issuer(self, connector: str) -> UpstreamConfig:
+    def _secret_issuer(self, connector: str) -> ConfiguredConnector:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
         site = self.upstreams.get(connector)
         source = site.connector.event_source if site else None

@@ -12,17 +12,17 @@ import structlog
 from sqlalchemy import Connection as Writing
 from sqlalchemy import delete, select, update
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionStore
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
 from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, EventSource, Observation, Snapshot, State
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 TICK_SECONDS = 0.5
@@ -186,7 +186,7 @@ class PollScheduler:
     connections: ConnectionStore
     runs: RunStore
     processes: ProcessHeartbeats
-    upstreams: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, ConfiguredConnector]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -329,7 +329,7 @@ class PollScheduler:
         return None
 
     async def _succeed(
-        self, claimed: LeasedPoll, connection: Connection, config: UpstreamConfig, started_at: float
+        self, claimed: LeasedPoll, connection: Connection, config: ConfiguredConnector, started_at: float
     ) -> None:
         """Schedule the next poll. A connection with hooks is polled only after hooks may have been missed."""
         await self.connections.record_status(connection, "active", polled=claimed.whole)
@@ -355,7 +355,7 @@ class PollScheduler:
         )
 
 
-def _is_pushed(config: UpstreamConfig, connection: Connection) -> bool:
+def _is_pushed(config: ConfiguredConnector, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
     source = config.connector.event_source
     is_proven = connection.app_id is not None or not (source and source.names_app)

@@ -29,7 +29,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.events import REJECTED, WATCHING, HookResult
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 MAX_WAKE = 200

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select, update
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import KeyId, RunId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.database import Database
 

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, delete, literal_column, select
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.kit.clock import DAY_SECONDS, Clock
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 _runs = tables.runs.c

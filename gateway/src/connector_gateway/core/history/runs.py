@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, TextClause, bindparam, select, update
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.error_details import loggable_details
+from connector_gateway.core.error_response_details import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
 from connector_gateway.core.shutdown import Shutdown
@@ -21,8 +21,8 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id
 from connector_gateway.kit.upstream.client import RequestRecord, UpstreamLog
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import RateLimitWindow
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put, execute, fetch
 from connector_gateway.storage.sql.database import Database
 

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.secrets.vault import NAME_BYTES, Vault
 from connector_gateway.kit.errors import SecretUnreadable
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 STEP = 100

@@ -9,10 +9,10 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.core.writes.object_ownership import RETENTION_SECONDS
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.database import Database
 

@@ -19,9 +19,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put, put_all
 from connector_gateway.storage.sql.database import Database
 

@@ -31,12 +31,13 @@ from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.envelope import Envelope, message_with_reason
-from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, object_scope
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.core.writes.dry_run import DryRun
-from connector_gateway.core.writes.idempotency_claims import (
+from connector_gateway.core.writes.idempotency import (
     Claim,
     ClaimExists,
     ClaimName,
@@ -56,7 +57,6 @@ from connector_gateway.core.writes.object_ownership import (
     ObjectOwnership,
 )
 from connector_gateway.core.writes.request_digests import digest_request
-from connector_gateway.core.writes.restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.result_replay import StoredResult, replay
 from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
@@ -123,7 +123,7 @@ class WriteProtocol:
         self.resolver = resolver
 
     async def write(
-        self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder, wait_seconds: float
+        self, work: OperationCall, arguments: Arguments, recording: RunRecorder, wait_seconds: float
     ) -> Envelope:
         """Carry out a write and return its envelope.
 
@@ -203,7 +203,7 @@ class WriteAttempt:
     def __init__(
         self,
         protocol: WriteProtocol,
-        work: PreparedOperation,
+        work: OperationCall,
         recording: RunRecorder,
         journal: WriteJournal,
         claim: Claim | None = None,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connector_gateway.core.calls.envelope import Envelope, Status
-from connector_gateway.core.calls.prepared_operation import PreparedOperation
+from connector_gateway.core.calls.operation_call import OperationCall
 from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.identifiers import RunId
 
@@ -26,7 +26,7 @@ class StoredResult:
         return cls(row.run_id, row.status, row.sealed, RequestDigests(row.target, row.parameters))
 
 
-def replay(work: PreparedOperation, first: StoredResult, data: bytes) -> Envelope:
+def replay(work: OperationCall, first: StoredResult, data: bytes) -> Envelope:
     """Return the envelope of a replayed *first* result with its stored *data*."""
     status: Status = "partial" if first.status == "partial" else "ok"
     return Envelope(

@@ -15,7 +15,7 @@ from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.request_bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
 from connector_gateway.http.console.form_builder import LIST_PARAMETERS, build_form, check_filters, requested_filters
 from connector_gateway.http.console.forms import parse_form, to_field_text
-from connector_gateway.http.console.pages import connections, webhooks, workspaces
+from connector_gateway.http.console.pages import connections, outbound_webhooks, workspaces
 from connector_gateway.http.console.pages.runs import build_rows
+from connector_gateway.http.console.record_lists import LISTS, build_table, display_title, load_names
 from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
-from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.kit.models import Page, Position
@@ -42,7 +42,7 @@ Extra = Callable[[ConsoleRequest, Any], Awaitable[Mapping[str, Any]]]
 EXTRAS: Mapping[str, tuple[str, Extra]] = {
     "workspaces": ("workspace.html", workspaces.extra),
     "connections": ("connection.html", connections.extra),
-    "webhooks": ("webhook.html", webhooks.extra),
+    "webhooks": ("webhook.html", outbound_webhooks.extra),
 }
 """Templates of objects with additional content, and the functions that load it."""
 
