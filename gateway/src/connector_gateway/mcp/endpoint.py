@@ -16,7 +16,8 @@ from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.http.api.cached_documents import LazyDocument
 from connector_gateway.http.api.request_bodies import read_body
-from connector_gateway.http.api.responses import HttpResponse, RequestContext, error_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.responses import HttpResponse, error_response, send_response
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
@@ -49,7 +50,7 @@ class McpEndpoint:
         context = RequestContext(scope, receive, "mcp")
         authorized = await result_or_error(self._authorize(context))
         if isinstance(authorized, GatewayError):
-            await context.send(_error_response(context, authorized), send)
+            await send_response(context, _error_response(context, authorized), send)
         else:
             surface, caller, body = authorized
             await surface.respond(context, caller, body, send)

@@ -42,7 +42,9 @@ from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.http.api.responses import RequestContext, common_headers, log_private
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.response_headers import common_headers
+from connector_gateway.http.api.responses import log_private
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector

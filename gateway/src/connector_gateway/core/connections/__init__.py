@@ -1,7 +1,7 @@
 """Connections: the vendor accounts in which calls act, and their credentials."""
 
 from connector_gateway.core.connections.account_lookup import AccountLookup
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.oauth_flow import ConsentFlow

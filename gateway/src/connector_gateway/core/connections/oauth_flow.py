@@ -17,7 +17,7 @@ from sqlalchemy import func, insert, select, update
 
 from connector_gateway.core.access.quotas import Quotas, lock_workspace
 from connector_gateway.core.access.return_urls import is_allowed
-from connector_gateway.core.connections.account_comparison import may_be_same_account
+from connector_gateway.core.connections.account_identity import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.connection import Connection

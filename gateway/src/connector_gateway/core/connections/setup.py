@@ -11,7 +11,7 @@ from sqlalchemy import Select, not_, select
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import check_workspace
 from connector_gateway.core.audit_entries import with_audit_entry
-from connector_gateway.core.connections.account_comparison import may_be_same_account
+from connector_gateway.core.connections.account_identity import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection, check_connected

@@ -13,8 +13,8 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.audit_entries import with_audit_entry
-from connector_gateway.core.connections.account_comparison import AccountIdentity, may_be_same_account
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.connections.account_identity import AccountIdentity, may_be_same_account
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
 from connector_gateway.core.connections.credential_check import validate_connection
 from connector_gateway.core.connections.public_view import (

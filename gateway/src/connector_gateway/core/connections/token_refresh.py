@@ -16,8 +16,8 @@ import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
 from sqlalchemy import Connection as Transaction
 
-from connector_gateway.core.connections.account_comparison import AccountIdentity
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.connections.account_identity import AccountIdentity
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.token_client import (
     QUEUE_SECONDS,
     TOKEN_TIMEOUT_SECONDS,

@@ -1,5 +1,6 @@
-"""Idempotency claims: stored rows that make a write with an idempotency key happen once in 24 hours.
+"""Idempotency: whether a call with an idempotency key runs, waits, is rejected, or gets the stored first result.
 
+The claim of a key is a stored row, which makes a write happen once in 24 hours.
 A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once it has a result. Attempts are
 numbered. Every change names the run that holds the claim, so an attempt that has lost it cannot change it.
 """
@@ -7,6 +8,7 @@ numbered. Every change names the run that holds the claim, so an attempt that ha
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -17,11 +19,12 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.background_jobs import PURGE_STEP
+from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.operation_call import OperationCall
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.request_digests import RequestDigests
-from connector_gateway.core.writes.result_replay import StoredResult
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress, IdempotencyKeyReused
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
@@ -172,6 +175,23 @@ class Claim(Struct):
 
 def _fence(name: ClaimName, run_id: RunId) -> dict[str, Any]:
     return name.parameters | {"_run_id": run_id}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The first result under a key, to be returned again."""
+
+    run_id: RunId
+    status: str
+    sealed: bytes
+    """The encrypted response."""
+
+    digests: RequestDigests
+
+    @classmethod
+    def from_claim(cls, row: Any) -> "StoredResult":
+        """Return the result that the *row* of a finished claim contains."""
+        return cls(row.run_id, row.status, row.sealed, RequestDigests(row.target, row.parameters))
 
 
 class Claims:
@@ -385,6 +405,20 @@ def _take_existing(writing: Writing, name: ClaimName, new: dict[str, Any], now: 
     if row is not None and row.state == "done" and row.target == new["target"]:
         return StoredResult.from_claim(row)
     return None
+
+
+def replay(work: OperationCall, first: StoredResult, data: bytes) -> Envelope:
+    """Return the envelope of a replayed *first* result with its stored *data*."""
+    status: Status = "partial" if first.status == "partial" else "ok"
+    return Envelope(
+        work.run.run_id,
+        work.connection.connector,
+        status,
+        [data],
+        paged=work.operation.is_paged,
+        replayed=True,
+        warnings=work.warning_texts(),
+    )
 
 
 def in_progress_error() -> GatewayError:

@@ -42,7 +42,9 @@ from connector_gateway.core.writes.idempotency import (
     ClaimExists,
     ClaimName,
     Claims,
+    StoredResult,
     in_progress_error,
+    replay,
 )
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver, settle_sentence
@@ -57,7 +59,6 @@ from connector_gateway.core.writes.object_ownership import (
     ObjectOwnership,
 )
 from connector_gateway.core.writes.request_digests import digest_request
-from connector_gateway.core.writes.result_replay import StoredResult, replay
 from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
     GatewayError,

@@ -2,7 +2,7 @@
 
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.error_response_details import truncate
-from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.server.connection_limits import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
 

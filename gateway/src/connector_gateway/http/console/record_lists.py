@@ -1,4 +1,4 @@
-"""Lists of declared records: their columns, and the names of their objects."""
+"""Lists of declared records as tables, with the names of the objects that they refer to."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,6 @@ LISTS: Mapping[str, ManagementRoute] = {route.resource.name: route for route in 
 
 TITLES = ("name", "url")
 """Fields that contain the name of an object for people."""
-
-COLUMNS = {
-    "audit": ("at", "actor", "act", "object_id", "outcome", "details", "address", "sequence"),
-    "connections": ("connection_id", "connector", "account_name", "status", "last_used_at", "workspace_id"),
-    "keys": ("key_id", "ending", "scope", "calls_per_minute", "last_used_at", "expires_at", "workspace_id"),
-    "webhooks": ("webhook_id", "status", "behind", "delivered_at", "failing_since", "workspace_id"),
-}
-"""Columns of lists that differ from those of the CLI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +45,16 @@ def display_title(record: Any) -> str:
     return next((str(value) for name in TITLES if (value := getattr(record, name, ""))), "")
 
 
-async def build_table(request: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
-    """Return the list of *rows* of a resource."""
+async def build_table(
+    request: ConsoleRequest, resource: str, rows: Sequence[Any], columns: Sequence[str] = ()
+) -> Table:
+    """Return the list of *rows* of a resource. Its *columns* are by default those of the command line."""
     shape = {field.name: field for field in describe_fields(LISTS[resource].item)}
-    columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
+    displayed = [shape[name] for name in columns or LISTS[resource].resource.columns if name in shape]
     identifier = identifier_field(LISTS[resource])
-    visible = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
+    visible = [
+        column for column in displayed if column.name != identifier and not (identifier and column.name in TITLES)
+    ]
     return Table(resource, identifier, visible, rows, await load_names(request, list(shape.values()), rows))
 
 

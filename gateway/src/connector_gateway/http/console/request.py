@@ -15,7 +15,7 @@ from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.first_call_progress import FirstCallProgress
 from connector_gateway.core.pacing.budget_usage import UsageTracker
-from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.console.forms import Form
 from connector_gateway.http.pages import Pages

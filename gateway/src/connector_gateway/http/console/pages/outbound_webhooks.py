@@ -9,6 +9,7 @@ from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.management.outbound_webhooks import WebhookRecord
 from connector_gateway.management.runs import list_runs
 
+COLUMNS = ("webhook_id", "status", "behind", "delivered_at", "failing_since", "workspace_id")
 FAILURES = 8
 """The maximum number of failed deliveries per webhook."""
 
