@@ -311,7 +311,7 @@ def run_gateway(
     read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
     app = App(read, connectors=connectors, files=files, single_instance=alone)
     LEAKS.learn([OPERATOR], "the operator token")
-    LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
+    LEAKS.learn((one.client.client_secret for one in read.connectors.values() if one.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
     # A call that is sent while the gateway closes an idle connection gets no response.
     running.config.timeout_keep_alive = IDLE_SECONDS

@@ -139,7 +139,7 @@ class App:
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
         self._transport = transport or self._new_transport()
-        self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
+        self._tokens = TokenEndpointClient(settings.connectors, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_account_lookup()
@@ -169,7 +169,7 @@ class App:
         lost_events = BackupRestoreGapRecorder(self.database, self._feed, self.runs)
         self.restores = BackupRestoreDetector(self.database, self._new_witnesses(), lost_events.record)
         self._watches = WatchStore(self.database, process_id)
-        self._sites_with_events = with_events(settings.sites)
+        self._connectors_with_events = with_events(settings.connectors)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
         self._sender = WebhookSender(private=settings.private_webhooks)
         self._positions = DeliveryPositions(self.database)
@@ -207,7 +207,7 @@ class App:
             self._steady,
             seconds=valkey.TIMEOUT_SECONDS,
             queue_seconds=self.settings.timeouts.queue_seconds,
-            connectors=list(self.settings.sites),
+            connectors=list(self.settings.connectors),
         )
         return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
 
@@ -235,7 +235,7 @@ class App:
 
     def _new_account_lookup(self) -> AccountLookup:
         return AccountLookup(
-            upstreams=self.settings.sites,
+            connectors=self.settings.connectors,
             shared=self._shared,
             transport=self._transport,
             clock=self._steady,
@@ -306,7 +306,7 @@ class App:
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            upstreams=self._sites_with_events,
+            connectors=self._connectors_with_events,
             clock=self.clock,
             verification=verification,
         )
@@ -487,14 +487,14 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            upstreams=self._sites_with_events,
+            connectors=self._connectors_with_events,
             client=executor.poll_client,
             clock=self.clock,
         )
 
     def _new_call_executor(self) -> CallExecutor:
         return CallExecutor(
-            sites=self.settings.sites,
+            connectors=self.settings.connectors,
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,

@@ -97,7 +97,7 @@ class Settings:
     clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
-    sites: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConfiguredConnector]
 
     @property
     def download_path(self) -> str:
@@ -160,7 +160,7 @@ class Settings:
             clients=_numbers(reader, ConnectionLimits(), "MAX_"),
             quotas=_numbers(reader, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
             timeouts=_numbers(reader, Timeouts()),
-            sites={name: _site(reader, connector) for name, connector in connectors.items()},
+            connectors={name: _configure(reader, connector) for name, connector in connectors.items()},
         )
 
     def check(self) -> None:
@@ -186,7 +186,7 @@ class Settings:
 
     def _secrets(self) -> Mapping[str, Sequence[str]]:
         """Return the secrets that grant access or verify senders, by setting."""
-        hooks = {f"{name.upper()}_HOOK_SECRET": site.hook_secrets for name, site in self.sites.items()}
+        hooks = {f"{name.upper()}_HOOK_SECRET": configured.hook_secrets for name, configured in self.connectors.items()}
         tokens = {"OPERATOR_TOKEN": [self.operator_token], "METRICS_TOKEN": [*filter(None, [self.metrics_token])]}
         return {"SECRET_KEYS": self.secret_keys, **tokens, **hooks}
 
@@ -235,7 +235,7 @@ def _numbers(reader: SettingsReader, group: G, prefix: str = "", *, maximum: int
     return replace(group, **read)
 
 
-def _site(reader: SettingsReader, connector: AnyConnector) -> ConfiguredConnector:
+def _configure(reader: SettingsReader, connector: AnyConnector) -> ConfiguredConnector:
     """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {

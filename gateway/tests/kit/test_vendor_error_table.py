@@ -9,7 +9,13 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.errors.vendor_error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.vendor_error_table import (
+    MAX_MESSAGE,
+    ErrorTable,
+    Reason,
+    VendorRejection,
+    reason_details,
+)
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
@@ -19,7 +25,7 @@ from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 
 TABLE = ErrorTable(
-    lambda encode_response: Reason(encode_response.text), rejections=(Rejection({400, 429}, "this test", "no"),)
+    lambda encode_response: Reason(encode_response.text), rejections=(VendorRejection({400, 429}, "this test", "no"),)
 )
 REJECTIONS: Mapping[str, list[tuple[int, Any]]] = {
     "notes": [

@@ -1,21 +1,17 @@
-"""The installation on which a command works.
+"""The settings of the installation on which a command works.
 
 Settings come from ``.env`` in the working directory (or the file in ``GATEWAY_ENV_FILE``), and from the environment,
 which takes precedence. A data folder of ``dev`` given with ``--data`` takes precedence over both. Without any of them,
 the default data folder of ``dev`` is used.
 """
 
-import asyncio
-import getpass
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.dev.data_folder import (
     DEFAULT_FOLDER,
@@ -23,19 +19,12 @@ from connector_gateway.cli.dev.data_folder import (
     is_installed,
     is_running,
     load_state,
-    not_running_message,
 )
 from connector_gateway.cli.gateway_url_and_key import local_settings
-from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
+from connector_gateway.cli.output import print_to_stderr
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.audit_entries import Actor, act_as
-from connector_gateway.core.calls.envelope import error_payload
-from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamUnavailable
 from connector_gateway.settings import Settings
 from connector_gateway.settings_reader import SettingsError
-from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
-
-T = TypeVar("T")
 
 IDENTIFYING_SETTINGS = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
 """Settings that identify an installation, rather than only adjust it."""
@@ -78,7 +67,7 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
     return {
         **emulator_settings(upstreams, described.get("clients", {})),
         **_hook_secrets(upstreams),
-        "GATEWAY_DATABASE_URL": _database_url(data),
+        "GATEWAY_DATABASE_URL": database_url(data),
         "GATEWAY_SECRET_KEYS": state["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": state["operator_token"],
         "GATEWAY_PRIVATE_WEBHOOKS": "on",
@@ -88,7 +77,8 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
     }
 
 
-def _database_url(data: Path) -> str:
+def database_url(data: Path) -> str:
+    """Return the URL of the database of the dev installation in *data*."""
     return f"sqlite:///{(data / 'gateway.db').resolve()}"
 
 
@@ -123,51 +113,7 @@ def emulator_settings(
     return urls | oauth_apps
 
 
-def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
-    """Return the result of *work* on the installation. An error is printed and ends the command."""
-    settings = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _select_settings(data)
-    app = App(load_settings(settings))
-
-    async def run() -> T:
-        async with app.open():
-            with act_as(app.audit, Actor("cli", surface="cli", details={"user": _user()})):
-                return await work(app)
-
-    try:
-        return asyncio.run(run())
-    except UnusableDatabase as error:
-        raise click.ClickException(str(error)) from error
-    except GatewayError as error:
-        folder = data or DEFAULT_FOLDER
-        is_dev = settings.get("GATEWAY_DATABASE_URL") == _database_url(folder)
-        if isinstance(error, UpstreamUnavailable) and is_dev and not is_running(folder):
-            error.remedy = not_running_message(folder)
-        exit_with_error(_body(error), json=json)
-
-
-def _user() -> str:
-    """Return the name of the operating-system user, or their ID if they have no name."""
-    with suppress(OSError, KeyError):
-        return getpass.getuser()
-    return str(os.getuid())
-
-
-def run_and_print(
-    data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()
-) -> None:
-    """Run *work* on the installation and print its result."""
-    show(run_management(data, work, json=json), json=json, columns=columns)
-
-
-def _body(error: GatewayError) -> Mapping[str, Any]:
-    """Return the response for an error, with the reason if the database is unavailable."""
-    public = error_payload(error, "cli")
-    why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
-    retry = {} if error.retry_after is None else {"retry_after": error.retry_after}
-    return {"run_id": None, "error": {**public, "message": f"{public['message']}{why}"}, **retry}
-
-
-def _select_settings(data: Path | None) -> dict[str, str]:
+def select_settings(data: Path | None) -> dict[str, str]:
     """Return the settings of the installation. If several installations are possible, print which one is used."""
     if data is not None:
         return load_environment(data)

@@ -48,7 +48,7 @@ POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class CallExecutor:
     """Performs operations and downloads for callers."""
 
-    sites: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConfiguredConnector]
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
@@ -75,15 +75,17 @@ class CallExecutor:
         self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
-        self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
+        self._budgets = {name: with_slack(configured.budgets) for name, configured in self.connectors.items()}
         self._account_slots = {
-            name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
-            for name, site in self.sites.items()
-            if site.connector.max_concurrent_requests
+            name: AccountSlotPool(configured.connector.max_concurrent_requests, self.processes)
+            for name, configured in self.connectors.items()
+            if configured.connector.max_concurrent_requests
         }
         self._services = {
-            name: site.create_service(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
-            for name, site in self.sites.items()
+            name: configured.create_service(
+                self.transport, self.clock, self.time, partial(self.usage.record_response, name)
+            )
+            for name, configured in self.connectors.items()
         }
 
     async def call(
@@ -140,8 +142,8 @@ class CallExecutor:
         """Open the file of a download URL. Its token is the only credential required."""
         target = self.links.read(token)
         connection = await self.connections.find(target.connection_id)
-        site = None if connection is None else self.sites.get(connection.connector)
-        if connection is None or site is None or site.connector.download is None:
+        configured = None if connection is None else self.connectors.get(connection.connector)
+        if connection is None or configured is None or configured.connector.download is None:
             raise LinkNotFound("The connection behind the download link was removed.")
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
@@ -150,8 +152,8 @@ class CallExecutor:
             async with recording:
                 await recording.open()
                 try:
-                    async with site.connector.download(
-                        site.connector.client(self._upstream(run, connection)), target.content
+                    async with configured.connector.download(
+                        configured.connector.client(self._upstream(run, connection)), target.content
                     ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
@@ -175,10 +177,10 @@ class CallExecutor:
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
     ) -> OperationCall:
-        site = self.sites[connection.connector]
+        configured = self.connectors[connection.connector]
         upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
-            upstream=site.connector.client(upstream),
+            upstream=configured.connector.client(upstream),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
             settings=connection.settings,
@@ -190,12 +192,12 @@ class CallExecutor:
             files=self.files,
             links=self.links.for_connection(connection),
             events=self.events,
-            settle_seconds=site.settle_seconds,
+            settle_seconds=configured.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
             memory_reservation=reservation,
         )
         return OperationCall(
-            operation, params, run, connection, ctx, upstream, self.cursors, site.connector, ctx.warnings
+            operation, params, run, connection, ctx, upstream, self.cursors, configured.connector, ctx.warnings
         )
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
@@ -207,7 +209,7 @@ class CallExecutor:
         """Yield the connector's client for one poll. Its requests give way to calls and have longer timeouts."""
         with MemoryReservation(self._memory_budget) as reservation:
             upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
-            yield self.sites[connection.connector].connector.client(upstream)
+            yield self.connectors[connection.connector].connector.client(upstream)
 
     def _upstream(
         self,

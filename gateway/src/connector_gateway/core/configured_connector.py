@@ -70,6 +70,8 @@ class ConfiguredConnector:
         return bool(self.hook_secrets and source and source.read)
 
 
-def with_events(sites: Mapping[str, ConfiguredConnector]) -> dict[str, ConfiguredConnector]:
-    """Return those of *sites* whose connectors observe events."""
-    return {name: site for name, site in sites.items() if site.connector.event_source is not None}
+def with_events(connectors: Mapping[str, ConfiguredConnector]) -> dict[str, ConfiguredConnector]:
+    """Return those of *connectors* whose connectors observe events."""
+    return {
+        name: configured for name, configured in connectors.items() if configured.connector.event_source is not None
+    }

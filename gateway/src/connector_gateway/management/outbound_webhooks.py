@@ -9,7 +9,7 @@ from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.list_parameters import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
-from connector_gateway.management.route_declaration import Command, Flag, Resource
+from connector_gateway.management.route_declaration import CommandDeclaration, Flag, Resource
 
 RESOURCE = Resource(
     "webhooks",
@@ -169,19 +169,19 @@ async def show_webhook(request: ManagementRequest, params: NameWebhook) -> Webho
 
 @RESOURCE.route(
     "PATCH /v1/webhooks/{webhook_id}",
-    Command(
+    CommandDeclaration(
         "change WEBHOOK_ID",
         "Change the name, URL or event types of a webhook; waiting events are tried immediately.",
         options=("name", "url", "types"),
         flags=(Flag("--all-types", "types", [], "Deliver events of all types again."),),
     ),
-    Command(
+    CommandDeclaration(
         "enable WEBHOOK_ID",
         "Deliver to a webhook again, from where deliveries stopped.",
         options=(),
         values={"status": "active"},
     ),
-    Command(
+    CommandDeclaration(
         "disable WEBHOOK_ID", "Stop deliveries until the webhook is enabled.", options=(), values={"status": "disabled"}
     ),
     errors=[WebhookNotFound],

@@ -22,8 +22,7 @@ from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import Page, Params
 from connector_gateway.management import RESOURCES, load_routes
-from connector_gateway.management.route_declaration import Command as Declared
-from connector_gateway.management.route_declaration import ManagementRoute
+from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute
 
 Printer = Callable[[ManagementRoute, Any], None]
 """Prints the result of a route for people."""
@@ -56,7 +55,7 @@ class RouteCommand:
     """A command that performs a management route."""
 
     route: ManagementRoute
-    declared: Declared
+    declared: CommandDeclaration
     printer: Printer
 
     def build(self) -> click.Command:

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from connector_gateway.connectors.boards import vendor_models
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -88,8 +88,8 @@ ERRORS = ErrorTable(
     },
     rejections=(
         # The texts vary, so the status counts, with a body in one of the vendor's forms: a sentence, or its JSON.
-        Rejection({400, 401, 403, 404, 409}, STATUS_CODES),
-        Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
+        VendorRejection({400, 401, 403, 404, 409}, STATUS_CODES),
+        VendorRejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
         # No 500: the vendor documents no text for it, so it cannot be distinguished from a failure of a proxy.
     ),
     private=lambda response: remove_credentials(response.text),

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -175,11 +175,11 @@ ERRORS = ErrorTable(
         "too_many_reactions": "Remove a reaction of the app from the message first.",
     },
     rejections=(
-        Rejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, ALREADY_DONE])),
-        Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
+        VendorRejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, ALREADY_DONE])),
+        VendorRejection({200, 429}, LIMITS, "|".join(THROTTLES)),
         # Part of the work may have been done before these errors, and nothing follows them. Errors about time or load
         # may come from a proxy before the work is done, so they are excluded.
-        Rejection(
+        VendorRejection(
             {200, 500}, METHODS, "|".join(VENDOR_FAILURES - {"request_timeout", "service_unavailable"}), only_ended=True
         ),
     ),

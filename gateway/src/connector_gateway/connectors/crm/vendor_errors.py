@@ -11,7 +11,7 @@ from connector_gateway.kit.errors.vendor_error_table import (
     ERRORS_WITH_REASON,
     ErrorTable,
     Reason,
-    Rejection,
+    VendorRejection,
     reason_details,
 )
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -75,11 +75,11 @@ ERRORS = ErrorTable(
     },
     rejections=(
         # The categories differ between endpoints, so any of them counts.
-        Rejection({400, 401, 403, 404, 409, 414, 423, 477}, HANDLING),
-        Rejection({429}, LIMITS),
+        VendorRejection({400, 401, 403, 404, 409, 414, 423, 477}, HANDLING),
+        VendorRejection({429}, LIMITS),
         # An accepted batch without results, with the reason.
-        Rejection({200, 207}, HANDLING),
-        Rejection({500}, HANDLING, only_ended=True),
+        VendorRejection({200, 207}, HANDLING),
+        VendorRejection({500}, HANDLING, only_ended=True),
     ),
 )
 

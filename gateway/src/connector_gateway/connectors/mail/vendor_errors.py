@@ -4,7 +4,7 @@ from typing import NoReturn, TypeVar
 
 from connector_gateway.connectors.mail import vendor_models
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -56,9 +56,9 @@ ERRORS = ErrorTable(
     },
     rejections=(
         # The reasons have several spellings. Only the shape and the status are reliable.
-        Rejection({400, 401, 403, 429}, HANDLING),
-        Rejection({404, 409, 413}, CANONICAL),
-        Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", only_ended=True),
+        VendorRejection({400, 401, 403, 429}, HANDLING),
+        VendorRejection({404, 409, 413}, CANONICAL),
+        VendorRejection({500}, HANDLING, "backendError|internalError|INTERNAL", only_ended=True),
     ),
 )
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection, reason_details
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -42,19 +42,19 @@ ERRORS = ErrorTable(
         errors.UpstreamConflict: "The vendor rejected the write because another change was being saved.",
     },
     rejections=(
-        Rejection(
+        VendorRejection(
             {400, 413},
             STATUS_CODES,
             "invalid_(json|request|request_url|grant)|validation_error|missing_version",
         ),
-        Rejection({401}, STATUS_CODES, "unauthorized"),
-        Rejection({403}, STATUS_CODES, "restricted_resource"),
-        Rejection({404}, STATUS_CODES, "object_not_found"),
+        VendorRejection({401}, STATUS_CODES, "unauthorized"),
+        VendorRejection({403}, STATUS_CODES, "restricted_resource"),
+        VendorRejection({404}, STATUS_CODES, "object_not_found"),
         # conflict_error means "The transaction could not be completed", row_limit_exceeded a full table.
-        Rejection({409}, STATUS_CODES, "conflict_error|row_limit_exceeded"),
-        Rejection({429, 529}, LIMITS, "rate_limited|service_overload"),
+        VendorRejection({409}, STATUS_CODES, "conflict_error|row_limit_exceeded"),
+        VendorRejection({429, 529}, LIMITS, "rate_limited|service_overload"),
         # Not 503: according to the page on status codes, the write may have been saved.
-        Rejection({500}, STATUS_CODES, "internal_server_error", only_ended=True),
+        VendorRejection({500}, STATUS_CODES, "internal_server_error", only_ended=True),
     ),
 )
 

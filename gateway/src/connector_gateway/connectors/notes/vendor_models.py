@@ -223,10 +223,10 @@ class Listing(VendorModel, Generic[T]):
 
     results: Sequence[T]
     next_cursor: str | None = None
-    request_status: "Progress | None" = None
+    request_status: "QueryProgress | None" = None
 
 
-class Progress(VendorModel):
+class QueryProgress(VendorModel):
     """The completeness of a query."""
 
     type: str

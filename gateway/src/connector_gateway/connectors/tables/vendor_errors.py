@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.tables import vendor_models
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -63,11 +63,11 @@ ERRORS = ErrorTable(
     },
     remedies={PLAN_LIMIT_EXCEEDED: "Wait for the next month, or upgrade the plan of the workspace in {vendor}."},
     rejections=(
-        Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
-        Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
+        VendorRejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
+        VendorRejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
         # According to its message, the request was not processed and may be retried. This is not true of other 503s.
-        Rejection({503}, PAGE, "RETRIABLE_ERROR"),
-        Rejection({500}, PAGE, TYPE, only_ended=True),
+        VendorRejection({503}, PAGE, "RETRIABLE_ERROR"),
+        VendorRejection({500}, PAGE, TYPE, only_ended=True),
     ),
     private=private_text,
 )

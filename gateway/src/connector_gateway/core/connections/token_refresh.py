@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
@@ -157,18 +157,20 @@ class TokenRefresher:
         await self._await_unsaved(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * POLL_SECONDS
         while self._steady.now() < deadline:
-            result = await self.database.write(partial(self._acquire, connection_id, used, f"lease_{ulid()}"))
+            result = await self.database.write(partial(self._take_lease, connection_id, used, f"lease_{ulid()}"))
             if isinstance(result, RefreshLease):
                 return await self._refresh(connection_id, result)
-            if result is not _BUSY:
-                return cast(CurrentSecrets | None, result)
+            if result != "taken":
+                return result
             await self._steady.sleep(POLL_SECONDS)
         raise errors.UpstreamTimeout("Another process took too long to refresh the authorisation.")
 
-    def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
+    def _take_lease(
+        self, connection_id: str, used: Secrets, name: str, writing: Transaction
+    ) -> RefreshLease | CurrentSecrets | Literal["taken"] | None:
         """Return a lease, or the secrets that another process has stored since.
 
-        Returns None if the secrets cannot be refreshed, and ``_BUSY`` while another process refreshes them.
+        Returns ``"taken"`` while another process refreshes the secrets, and None if they cannot be refreshed.
         """
         row = writing.execute(_select_connection(connection_id).with_for_update()).first()
         if row is None:
@@ -189,7 +191,7 @@ class TokenRefresher:
             "refresh_began_at": func.coalesce(_connections.refresh_began_at, now),
         }
         if not writing.execute(_update_connection(connection_id, free, **values)).rowcount:
-            return _BUSY
+            return "taken"
         return RefreshLease(name, current, row.connector, row.refresh_began_at is not None)
 
     async def _refresh(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
@@ -294,9 +296,6 @@ class TokenRefresher:
             raise type(failure)(failure.message, *failure.details, retry_after=failure.retry_after)
         self._backoffs.pop(connection_id, None)
 
-
-_BUSY = object()
-"""The result of ``_acquire`` while another process refreshes the tokens."""
 
 NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
 """The columns of a connection without a refresh in progress or in doubt."""

@@ -42,7 +42,7 @@ class InboundHooks:
     watches: WatchStore
     feed: Feed
     connections: ConnectionStore
-    upstreams: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConfiguredConnector]
     clock: Clock
     verification: HookVerification
 
@@ -54,25 +54,25 @@ class InboundHooks:
 
     def connector(self, name: str) -> AnyConnector | None:
         """Return the connector with *name*, or None."""
-        site = self.upstreams.get(name)
-        return site.connector if site else None
+        configured = self.connectors.get(name)
+        return configured.connector if configured else None
 
     async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
         """Store the content of a hook and return the response.
 
         A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
         """
-        site = self.upstreams.get(connector)
-        source = site.connector.event_source if site else None
-        if site is None or source is None:
+        configured = self.connectors.get(connector)
+        source = configured.connector.event_source if configured else None
+        if configured is None or source is None:
             raise errors.RouteNotFound("There is no route at this path.")
         result = "failed"
         try:
-            reply = await self._process(site, source, delivery, address)
+            reply = await self._process(configured, source, delivery, address)
             result = "kept"
         except errors.InvalidSignature as error:
             result = error.code
-            await self._record_rejected(site.connector.name, source, delivery, error.message)
+            await self._record_rejected(configured.connector.name, source, delivery, error.message)
             raise
         except errors.GatewayError as error:
             result = error.code
@@ -82,11 +82,11 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, site: ConfiguredConnector, source: EventSource[Any], delivery: HookRequest, address: str
+        self, configured: ConfiguredConnector, source: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
         """Verify *delivery*, store its content and return the response."""
-        connector = site.connector.name
-        hook_result = source.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
+        connector = configured.connector.name
+        hook_result = source.receive(delivery, configured.hook_secrets or await self._stored_secrets(connector))
         if hook_result.secret is not None:
             await self.verification.check_window(connector, address)
             await self._store_secret(connector, hook_result.secret)
@@ -118,8 +118,8 @@ class InboundHooks:
 
     async def open(self, connector: str) -> dict[str, Any]:
         """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
-        site = self._secret_issuer(connector)
-        if site.hook_secrets or await self._stored_secrets(connector):
+        configured = self._secret_issuer(connector)
+        if configured.hook_secrets or await self._stored_secrets(connector):
             raise errors.HookSecretKnown(f"The secret of {connector} is already stored.", {"parameter": "connector"})
         window = self.verification.open(connector)
         await self.database.write(with_audit_entry(lambda _: True, "open_hook", connector))
@@ -132,11 +132,11 @@ class InboundHooks:
 
     def _secret_issuer(self, connector: str) -> ConfiguredConnector:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
-        site = self.upstreams.get(connector)
-        source = site.connector.event_source if site else None
-        if site is None or source is None or not source.vendor_issues_secret:
+        configured = self.connectors.get(connector)
+        source = configured.connector.event_source if configured else None
+        if configured is None or source is None or not source.vendor_issues_secret:
             raise errors.HookNotFound(f"The vendor issues no secret for {connector}.", {"parameter": "connector"})
-        return site
+        return configured
 
     async def show(self, connector: str) -> dict[str, Any]:
         """Return the stored secret of a connector, which the operator confirms with the vendor."""

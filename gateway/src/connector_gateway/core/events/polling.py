@@ -186,7 +186,7 @@ class PollScheduler:
     connections: ConnectionStore
     runs: RunStore
     processes: ProcessHeartbeats
-    upstreams: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConfiguredConnector]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -201,9 +201,9 @@ class PollScheduler:
     async def __aenter__(self) -> Self:
         if self.processes.offline_since is not None:
             await self._mark_behind(self.processes.offline_since)
-        delays = [MAX_DELAY_SECONDS, *(config.watch_seconds or 0.0 for config in self.upstreams.values())]
+        delays = [MAX_DELAY_SECONDS, *(configured.watch_seconds or 0.0 for configured in self.connectors.values())]
         await self.watches.resume(
-            [name for name, config in self.upstreams.items() if not config.has_hooks], max(delays)
+            [name for name, configured in self.connectors.items() if not configured.has_hooks], max(delays)
         )
         self._poll_task = asyncio.create_task(self._poll_loop(), name="watchers")
         return self
@@ -219,7 +219,7 @@ class PollScheduler:
 
     async def _mark_behind(self, since: float) -> None:
         """Record that hooks may have been missed since *since*."""
-        pushed = [name for name, config in self.upstreams.items() if config.has_hooks]
+        pushed = [name for name, configured in self.connectors.items() if configured.has_hooks]
         if pushed:
             await self.watches.mark_behind(since, _watches.connector.in_(pushed))
 
@@ -243,7 +243,7 @@ class PollScheduler:
 
     async def _start_due_polls(self) -> Sequence[LeasedPoll]:
         """Start the polls that are due, up to the limit of each connector."""
-        claimed = [poll for name in self.upstreams for poll in await self._claim_for(name)]
+        claimed = [poll for name in self.connectors for poll in await self._claim_for(name)]
         # Recorded before anything can fail, because no process would claim a poll whose lease is never ended.
         self._unfinished += claimed
         connections = await self.connections.get_many([poll.connection_id for poll in claimed])
@@ -281,8 +281,8 @@ class PollScheduler:
 
     async def _run_poll(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Run one poll, and schedule the next one."""
-        config = self.upstreams[claimed.connector]
-        source = config.connector.event_source
+        configured = self.connectors[claimed.connector]
+        source = configured.connector.event_source
         if connection is None or source is None:
             await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
@@ -293,7 +293,7 @@ class PollScheduler:
         poll = PollSession(
             claimed, connection, run, database=self.database, feed=self.feed, clock=DatabaseClock(self.database)
         )
-        poll.receives_changes = _is_pushed(config, connection)
+        poll.receives_changes = _is_pushed(configured, connection)
         try:
             with self.client(run, connection) as poll.upstream:
                 error = await self._attempt(source, poll, recording)
@@ -306,7 +306,9 @@ class PollScheduler:
         if poll.missed or (error is not None and not claimed.failures):
             await recording.close()
         await (
-            self._fail(claimed, connection, error) if error else self._succeed(claimed, connection, config, started_at)
+            self._fail(claimed, connection, error)
+            if error
+            else self._succeed(claimed, connection, configured, started_at)
         )
 
     @staticmethod
@@ -329,12 +331,12 @@ class PollScheduler:
         return None
 
     async def _succeed(
-        self, claimed: LeasedPoll, connection: Connection, config: ConfiguredConnector, started_at: float
+        self, claimed: LeasedPoll, connection: Connection, configured: ConfiguredConnector, started_at: float
     ) -> None:
         """Schedule the next poll. A connection with hooks is polled only after hooks may have been missed."""
         await self.connections.record_status(connection, "active", polled=claimed.whole)
-        next_at = started_at + (config.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
-        pushed = _is_pushed(config, connection)
+        next_at = started_at + (configured.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
+        pushed = _is_pushed(configured, connection)
         await self.watches.finish(
             claimed,
             whole_at=None if pushed else next_at,
@@ -355,11 +357,11 @@ class PollScheduler:
         )
 
 
-def _is_pushed(config: ConfiguredConnector, connection: Connection) -> bool:
+def _is_pushed(configured: ConfiguredConnector, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
-    source = config.connector.event_source
+    source = configured.connector.event_source
     is_proven = connection.app_id is not None or not (source and source.names_app)
-    return config.has_hooks and is_proven
+    return configured.has_hooks and is_proven
 
 
 def _result(poll: PollSession, error: Exception | None) -> str:

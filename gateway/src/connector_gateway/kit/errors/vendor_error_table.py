@@ -56,7 +56,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejection:
+class VendorRejection:
     """Responses with which a vendor rejects a request before it changes anything."""
 
     statuses: Container[int]
@@ -90,7 +90,7 @@ class ErrorTable:
     remedies: Mapping[str | Error, str] = field(default_factory=dict)
     """Remedies of single codes or errors, for which the catalogue's do not fit."""
 
-    rejections: Sequence[Rejection] = ()
+    rejections: Sequence[VendorRejection] = ()
     """The responses that prove that nothing was done."""
 
     private: Callable[[UpstreamResponse], str] = attrgetter("text")
