@@ -95,7 +95,7 @@ class Installation:
             await self._insert(tables.watches, [self._watch(row["connection_id"]) for row in connections])
 
     async def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        await self.app.database.write(lambda writing: writing.execute(insert(table), rows))
+        await self.app.database.write(lambda db: db.execute(insert(table), rows))
 
     def _connection(self, connection_id: ConnectionId) -> dict[str, Any]:
         return {

@@ -225,8 +225,8 @@ class Gateway:
         """Delete the ownership of objects, since the reset vendor issues the same identifiers again."""
 
         async def forget() -> None:
-            await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
-            await self.app.database.write(lambda writing: writing.execute(delete(tables.changed)).rowcount)
+            await self.app.database.write(lambda db: db.execute(delete(tables.owned)).rowcount)
+            await self.app.database.write(lambda db: db.execute(delete(tables.changed)).rowcount)
 
         self.run(forget())
 

@@ -77,10 +77,10 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     }
 
     async def leave() -> None:
-        def write(writing: Any) -> None:
-            writing.execute(insert(tables.claims), row)
+        def write(db: Any) -> None:
+            db.execute(insert(tables.claims), row)
             if rows:
-                writing.execute(INSERT_ROW, rows)
+                db.execute(INSERT_ROW, rows)
 
         await app.database.write(write)
 

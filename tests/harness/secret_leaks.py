@@ -181,7 +181,7 @@ def _overhear_databases() -> None:
 async def contents(database: Database) -> str:
     """Return the contents of the tables."""
     queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
-    return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
+    return await database.read(lambda db: "\n".join(repr(db.execute(query).all()) for query in queries))
 
 
 class Overheard:

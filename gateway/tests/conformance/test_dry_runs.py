@@ -59,7 +59,7 @@ def count_rows(world: AllConnectors) -> Mapping[str, int]:
     """Return the number of rows of each table except the run history."""
     counts = [select(literal(name), func.count()).select_from(table) for name, table in TABLES.items()]
     database = world.gateway.app.database
-    return dict(world.gateway.run(database.read(lambda reading: reading.execute(union_all(*counts)).all())))
+    return dict(world.gateway.run(database.read(lambda db: db.execute(union_all(*counts)).all())))
 
 
 def pattern(request: Mapping[str, Any]) -> str:

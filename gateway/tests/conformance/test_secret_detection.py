@@ -86,7 +86,7 @@ def verifier(person: BrowserUser) -> str:
     """Return the PKCE verifier of a consent."""
     state, app = open_consent(person)[1], person.gateway.app
     query = select(tables.consents.c.sealed)
-    (sealed,) = person.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
+    (sealed,) = person.gateway.run(app.database.read(lambda db: db.execute(query).scalars().all()))
     return str(app._vault.decrypt(sealed, OWNER + state)["verifier"])
 
 

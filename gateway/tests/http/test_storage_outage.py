@@ -82,7 +82,7 @@ def test_several_gateways_open_one_database_if_allowed(gateway: Gateway) -> None
 
     async def processes() -> int:
         async with second.http().lifespan():
-            rows = await second.database.read(lambda reading: reading.execute(select(tables.processes)).all())
+            rows = await second.database.read(lambda db: db.execute(select(tables.processes)).all())
             return len(rows)
 
     assert 2 == gateway.run(processes())

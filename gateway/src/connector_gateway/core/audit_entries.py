@@ -51,7 +51,7 @@ class Actor:
 class Trail(Protocol):
     """The interface of the audit trail for actions."""
 
-    def append(self, writing: "Connection", entry: Entry) -> None:
+    def append(self, db: "Connection", entry: Entry) -> None:
         """Append an entry in the transaction of the action."""
 
 
@@ -83,10 +83,10 @@ def with_audit_entry(
     entry = actor.entry(act, object_id, workspace_id)
     entry["details"] |= details
 
-    def work_and_record(writing: "Connection") -> T:
-        result = work(writing)
+    def work_and_record(db: "Connection") -> T:
+        result = work(db)
         if result is not None:
-            trail.append(writing, {**entry, "workspace_id": workspace_id or _workspace_of(result)})
+            trail.append(db, {**entry, "workspace_id": workspace_id or _workspace_of(result)})
         return result
 
     return work_and_record

@@ -37,9 +37,8 @@ class FirstCallProgress:
 
 async def read_first_call_progress(database: Database) -> FirstCallProgress:
     """Return the steps that are done."""
-    row = await database.read(lambda reading: reading.execute(_DONE).one())
+    row = await database.read(lambda db: db.execute(_DONE).one())
     has_called = bool(row.call) or any(
-        run.key_id or run.surface == "console"
-        for run in await database.read(lambda reading: reading.execute(_NEWEST).all())
+        run.key_id or run.surface == "console" for run in await database.read(lambda db: db.execute(_NEWEST).all())
     )
     return FirstCallProgress(bool(row.workspace), bool(row.connection), bool(row.key), has_called)

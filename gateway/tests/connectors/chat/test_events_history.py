@@ -83,7 +83,7 @@ class WatchedConnection:
         query = update(tables.watches).where(tables.watches.c.connection_id == self.connection_id)
 
         async def store_state() -> None:
-            await self.gateway.app.database.write(lambda writing: writing.execute(query.values(state=state)))
+            await self.gateway.app.database.write(lambda db: db.execute(query.values(state=state)))
 
         self.gateway.run(store_state())
 

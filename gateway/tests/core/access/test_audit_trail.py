@@ -46,7 +46,7 @@ def audit(database: Database, clock: ManualClock) -> Audit:
 
 async def execute(database: Database, statement: Executable) -> None:
     """Change the database directly, as an attacker with write access could."""
-    await database.write(lambda writing: writing.execute(statement).rowcount)
+    await database.write(lambda db: db.execute(statement).rowcount)
 
 
 async def create_workspaces(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
@@ -94,11 +94,11 @@ async def test_a_failed_action_leaves_no_success_entry(audit: Audit, database: D
 async def test_an_unrecordable_action_is_not_performed(audit: Audit, database: Database, clock: ManualClock) -> None:
     await create_workspaces(audit, database, clock, 1)
     count = select(func.count()).select_from(tables.workspaces)
-    before = await database.read(lambda reading: reading.execute(count).scalar())
+    before = await database.read(lambda db: db.execute(count).scalar())
     with act_as(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
         await Workspaces(database, clock).create("unrecorded")
 
-    assert before == await database.read(lambda reading: reading.execute(count).scalar())
+    assert before == await database.read(lambda db: db.execute(count).scalar())
 
 
 @requirement("administration-11")

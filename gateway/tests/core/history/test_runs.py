@@ -430,7 +430,7 @@ async def test_the_single_process_check_works_before_tables_exist(postgres_serve
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
         await Node(database, clock).processes.wait_until_single()
-        there = await database.read(lambda reading: inspect(reading).get_table_names())
+        there = await database.read(lambda db: inspect(db).get_table_names())
         database.dispose()
 
     assert [] == there

@@ -62,7 +62,7 @@ class DeliveryNode:
     async def expire(self) -> None:
         """Delete the events of the connection, as if they had expired."""
         expired = delete(tables.events).where(tables.events.c.connection_id == self.connection_id)
-        await self.app.database.write(lambda writing: writing.execute(expired).rowcount)
+        await self.app.database.write(lambda db: db.execute(expired).rowcount)
 
     async def deliver(self) -> int:
         """Deliver due events until all deliveries have ended. Returns the number of positions."""
@@ -76,9 +76,9 @@ class DeliveryNode:
         return [(row["code"], row["http_status"]) for row in reversed(rows)]
 
 
-def _forget(writing: Connection) -> None:
-    writing.execute(delete(tables.webhook_positions))
-    writing.execute(delete(tables.webhooks))
+def _forget(db: Connection) -> None:
+    db.execute(delete(tables.webhook_positions))
+    db.execute(delete(tables.webhooks))
 
 
 def settings(database_url: str, **more: str) -> dict[str, str]:

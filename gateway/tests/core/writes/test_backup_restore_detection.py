@@ -323,7 +323,7 @@ async def test_a_running_process_notices_a_restore_of_its_database(
 ) -> None:
     async with served_database.on(backed_up_gateway._url) as restores:
         earlier = update(tables.installation).values(epoch=1, epoch_at=backed_up_gateway.backup_at)
-        await restores._database.write(lambda writing: writing.execute(earlier))
+        await restores._database.write(lambda db: db.execute(earlier))
         await restores.count_epoch()
 
     assert [backed_up_gateway.backup_at] == [lost.since for lost in served_database.gaps]
@@ -333,9 +333,7 @@ async def _set_installation(url: str, clock: ManualClock, installation_id: str |
     """Set the database's installation. None means a release without identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
-        await database.write(
-            lambda writing: writing.execute(change if installation_id else delete(tables.installation))
-        )
+        await database.write(lambda db: db.execute(change if installation_id else delete(tables.installation)))
 
 
 @requirement("keys-14")

@@ -142,7 +142,7 @@ def test_a_consent_response_can_be_used_once(gateway: Gateway, browser_user: Bro
 async def expire_consents(gateway: Gateway) -> None:
     """Let every consent expire."""
     past = update(tables.consents).values(expires_at=0.0)
-    await gateway.app.database.write(lambda writing: writing.execute(past).rowcount)
+    await gateway.app.database.write(lambda db: db.execute(past).rowcount)
 
 
 @requirement("connections-7")

@@ -241,10 +241,10 @@ def test_an_idle_session_redirects_to_sign_in(operator: Browser, gateway: Gatewa
 
 async def _set_last_seen(gateway: Gateway, seen_at: float) -> None:
     change = update(tables.console_sessions).values(seen_at=seen_at)
-    await gateway.app.database.write(lambda writing: writing.execute(change).rowcount)
+    await gateway.app.database.write(lambda db: db.execute(change).rowcount)
 
 
 async def _last_seen(gateway: Gateway) -> float:
     """Return the last-used time of a session."""
     query = select(func.max(tables.console_sessions.c.seen_at))
-    return float(await gateway.app.database.read(lambda reading: reading.execute(query).scalar_one()))
+    return float(await gateway.app.database.read(lambda db: db.execute(query).scalar_one()))

@@ -28,15 +28,15 @@ async def reset_upstream_state(database: Database, clock: Clock) -> None:
     """Delete stored writes and events, and watch every connection as if it was created now."""
     changes = WatchLifecycle(CONNECTORS, clock)
 
-    def forget(writing: Connection) -> None:
+    def forget(db: Connection) -> None:
         for table in RESET_TABLES:
-            writing.execute(delete(table))
+            db.execute(delete(table))
         connections = tables.connections.c
         active = select(connections.connection_id, connections.connector).where(
             connections.deleted.is_(False), connections.status != "pending"
         )
-        for connection_id, connector in writing.execute(active).all():
-            changes.created(writing, connection_id, connector)
+        for connection_id, connector in db.execute(active).all():
+            changes.created(db, connection_id, connector)
 
     async with database:
         await database.write(forget)

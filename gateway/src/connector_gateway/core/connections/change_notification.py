@@ -2,23 +2,23 @@
 
 from typing import Protocol
 
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 
 
 class ConnectionListener(Protocol):
     """Notified of every change of a connection, in the transaction of the change: both are committed, or neither."""
 
-    def created(self, writing: Writing, connection_id: str, connector: str) -> None:
+    def created(self, db: SqlConnection, connection_id: str, connector: str) -> None:
         """A connection was created."""
 
-    def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
+    def changed(self, db: SqlConnection, connection_id: str, *, credentials: bool, settings: bool) -> None:
         """The connection was changed. *credentials* and *settings* are True if these were replaced."""
 
-    def revoked(self, writing: Writing, connection_id: str) -> None:
+    def revoked(self, db: SqlConnection, connection_id: str) -> None:
         """The vendor no longer accepts the connection."""
 
-    def reauthorised(self, writing: Writing, connection_id: str) -> None:
+    def reauthorised(self, db: SqlConnection, connection_id: str) -> None:
         """The vendor accepts the connection again."""
 
-    def removed(self, writing: Writing, connection_id: str) -> None:
+    def removed(self, db: SqlConnection, connection_id: str) -> None:
         """The connection was removed."""

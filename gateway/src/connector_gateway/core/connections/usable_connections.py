@@ -28,13 +28,13 @@ class UsableConnections:
     async def connectors(self, caller: Caller) -> frozenset[str]:
         """Return the connectors for which *caller* has connections."""
         query = _usable(select(_connections.connector).distinct(), caller)
-        names = await self._database.read(lambda reading: reading.execute(query).scalars().all())
+        names = await self._database.read(lambda db: db.execute(query).scalars().all())
         return frozenset(names)
 
     async def connector(self, caller: Caller, connection_id: str) -> str:
         """Return the connector of a connection that *caller* may use."""
         query = _usable(select(_connections.connector), caller).where(_connections.connection_id == connection_id)
-        connector: str | None = await self._database.read(lambda reading: reading.execute(query).scalar())
+        connector: str | None = await self._database.read(lambda db: db.execute(query).scalar())
         if connector is None:
             raise ConnectionNotFound(f"There is no connection {truncate(connection_id)} in this workspace.")
         return connector
@@ -50,7 +50,7 @@ class UsableConnections:
             query = query.where(_connections.connector == connector)
         if after is not None:
             query = query.where(_connections.connection_id > after)
-        return await self._database.read(lambda reading: reading.execute(query).all())
+        return await self._database.read(lambda db: db.execute(query).all())
 
     async def resolve_single(self, caller: Caller, connector: str) -> ConnectionId:
         """Return the only connection of *connector*. If there are several, raise an error that lists the candidates."""

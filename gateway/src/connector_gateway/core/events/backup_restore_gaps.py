@@ -33,7 +33,7 @@ class BackupRestoreGapRecorder:
 
     async def record(self, lost: LostPeriod) -> None:
         """Record a gap for each connection, with a run that reports it."""
-        observed = await self._database.read(lambda reading: reading.execute(WATCHED).all())
+        observed = await self._database.read(lambda db: db.execute(WATCHED).all())
         for start in range(0, len(observed), BATCH_SIZE):
             batch = observed[start : start + BATCH_SIZE]
             await asyncio.gather(*(self._record(row, lost) for row in batch))

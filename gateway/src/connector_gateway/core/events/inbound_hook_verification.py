@@ -55,7 +55,7 @@ class HookVerification:
         closed_at = self._clock.now()
         row = {"connector": connector, "closed_at": closed_at}
         await self._database.write(
-            with_audit_entry(lambda writing: writing.execute(CLOSE, row).rowcount, "close_hook", connector)
+            with_audit_entry(lambda db: db.execute(CLOSE, row).rowcount, "close_hook", connector)
         )
         return {"connector": connector, "closed_at": utc_datetime(closed_at)}
 
@@ -72,4 +72,4 @@ class HookVerification:
     async def _closed_at(self, connector: str) -> float:
         """Return when windows for *connector* were last closed, or 0 if they never were."""
         query = select(tables.hook_windows.c.closed_at).where(tables.hook_windows.c.connector == connector)
-        return await self._database.read(lambda reading: reading.execute(query).scalar()) or 0.0
+        return await self._database.read(lambda db: db.execute(query).scalar()) or 0.0

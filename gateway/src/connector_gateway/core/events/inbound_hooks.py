@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
@@ -147,9 +147,7 @@ class InboundHooks:
         """Delete the secret of a connector. The vendor can then deliver another one."""
         row = await self._secret_row(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
-        await self.database.write(
-            with_audit_entry(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector)
-        )
+        await self.database.write(with_audit_entry(lambda db: db.execute(forget).rowcount, "forget_hook", connector))
         try:
             return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
         except errors.SecretUnreadable:
@@ -158,7 +156,7 @@ class InboundHooks:
 
     async def _secret_row(self, connector: str) -> Row[Any]:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
-        row = await self.database.read(lambda reading: reading.execute(query).first())
+        row = await self.database.read(lambda db: db.execute(query).first())
         if row is None:
             raise errors.HookNotFound(f"No secret is stored for {connector}.", {"parameter": "connector"})
         return row
@@ -181,8 +179,8 @@ class InboundHooks:
         }
         insert_first = insert(tables.hooks).on_conflict_do_nothing()
 
-        def store(writing: Transaction) -> int | None:
-            return writing.execute(insert_first, row).rowcount or None
+        def store(db: SqlConnection) -> int | None:
+            return db.execute(insert_first, row).rowcount or None
 
         await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
         log.info("hook secret stored", connector=connector)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Self
 
 import structlog
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import delete, select, update
 
 from connector_gateway.core.configured_connector import ConfiguredConnector
@@ -87,15 +87,15 @@ class PollSession:
         )
         if names is not None:
             query = query.where(_snapshots.name.in_(names))
-        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        rows = await self._database.read(lambda db: db.execute(query).all())
         return {row.name: row.value for row in rows}
 
     async def take_wakes(self) -> Collection[str]:
         """Remove and return the wakes that hooks have added since the poll started, or since the last call."""
         query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
-        if not await self._database.read(lambda reading: reading.execute(query).first()):
+        if not await self._database.read(lambda db: db.execute(query).first()):
             return []
-        wakes = await self._database.write(lambda writing: take_wakes(writing, [self.connection_id]))
+        wakes = await self._database.write(lambda db: take_wakes(db, [self.connection_id]))
         return wakes.get(self.connection_id, [])
 
     async def commit(
@@ -112,14 +112,14 @@ class PollSession:
         values = {name: value for name, value in changes.items() if value is not None}
         now, due_at = self.clock.now(), self._database.time()
 
-        def store(writing: Writing) -> None:
+        def store(db: SqlConnection) -> None:
             fence = update(tables.watches).where(
                 _watches.connection_id == self.connection_id, _watches.lease == self._lease
             )
-            if not writing.execute(fence.values(lease=self._lease, **values)).rowcount:
+            if not db.execute(fence.values(lease=self._lease, **values)).rowcount:
                 raise LeaseLost
-            self._feed.append_events(writing, self.connection_id, observations, now, due_at)
-            self._store_snapshots(writing, snapshots)
+            self._feed.append_events(db, self.connection_id, observations, now, due_at)
+            self._store_snapshots(db, snapshots)
 
         await self._database.write(store)
         self.state = self.state if state is None else state
@@ -141,7 +141,7 @@ class PollSession:
             now = self.clock.now()
             await self.commit(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
-    def _store_snapshots(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
+    def _store_snapshots(self, db: SqlConnection, snapshots: Sequence[Snapshot]) -> None:
         rows = [
             {
                 "connection_id": self.connection_id,
@@ -153,10 +153,10 @@ class PollSession:
             if snapshot.value is not None
         ]
         if rows:
-            writing.execute(PUT_SNAPSHOT, rows)
+            db.execute(PUT_SNAPSHOT, rows)
         for snapshot in snapshots:
             if snapshot.value is None:
-                writing.execute(
+                db.execute(
                     delete(tables.snapshots).where(
                         _snapshots.connection_id == self.connection_id,
                         _snapshots.scope == snapshot.scope,

@@ -101,4 +101,4 @@ class RejectedCallCounter:
         )
         if workspace_id is not None:
             query = query.where(_runs.workspace_id == workspace_id)
-        return await self._database.read_slow(lambda reading: reading.execute(query.limit(1)).first()) is not None
+        return await self._database.read_slow(lambda db: db.execute(query.limit(1)).first()) is not None

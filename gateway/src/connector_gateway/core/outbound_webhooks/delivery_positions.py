@@ -25,7 +25,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
@@ -79,7 +79,7 @@ class ClaimedPosition:
         return replace(self, after=max(self.after, sequence))
 
 
-def mark_due(writing: Writing, connection_id: str, first: int, newest: int, due_at: float) -> None:
+def mark_due(db: SqlConnection, connection_id: str, first: int, newest: int, due_at: float) -> None:
     """Make the webhooks of a connection due, in the transaction that adds the events *first* to *newest*.
 
     A webhook without a position for the connection starts with *first*.
@@ -98,7 +98,7 @@ def mark_due(writing: Writing, connection_id: str, first: int, newest: int, due_
     )
     names = ["webhook_id", "connection_id", "after", "newest", "due_at", "failures"]
     position = insert(tables.webhook_positions).from_select(names, concerned)
-    writing.execute(
+    db.execute(
         position.on_conflict_do_update(
             index_elements=["webhook_id", "connection_id"],
             set_={
@@ -125,7 +125,7 @@ class DeliveryPositions:
         )
         # Usually nothing is due. A read is enough to see that, and does not occupy SQLite's only writer.
         first = select(_positions.webhook_id).where(*due).limit(1)
-        if not await self._database.read(lambda reading: reading.execute(first).first()):
+        if not await self._database.read(lambda db: db.execute(first).first()):
             return []
         lease = ulid()
         take = (
@@ -136,8 +136,8 @@ class DeliveryPositions:
         )
         claimed = _select_claimed().where(_positions.lease == lease)
 
-        def claim(writing: Writing) -> Sequence[Mapping[Any, Any]]:
-            return writing.execute(claimed).mappings().all() if writing.execute(take).rowcount else []
+        def claim(db: SqlConnection) -> Sequence[Mapping[Any, Any]]:
+            return db.execute(claimed).mappings().all() if db.execute(take).rowcount else []
 
         return [ClaimedPosition(lease=lease, **row) for row in await self._database.write(claim)]
 
@@ -153,11 +153,11 @@ class DeliveryPositions:
 
         gaps = select_gaps_recorded_since(claimed.connection_id, self._database.time() - WARNING_SECONDS)
 
-        def read(reading: Writing) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
+        def read(db: SqlConnection) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
             # In this order: the commit that raises the number also adds the events, so all events up to it are visible.
-            newest_sequence = reading.execute(newest).scalar() or 0
-            events = reading.execute(query).all()
-            warnings = [describe_gap(gap) for gap in reading.execute(gaps)] if events else []
+            newest_sequence = db.execute(newest).scalar() or 0
+            events = db.execute(query).all()
+            warnings = [describe_gap(gap) for gap in db.execute(gaps)] if events else []
             return replace(claimed, warnings=warnings), events, newest_sequence
 
         return await self._database.read(read)
@@ -200,7 +200,7 @@ class DeliveryPositions:
         free = update(tables.webhook_positions).where(_positions.lease.in_(leases))
         end_claims = free.values(due_at=self._database.time(), lease=None)
         if leases:
-            await self._database.write(lambda writing: writing.execute(end_claims))
+            await self._database.write(lambda db: db.execute(end_claims))
 
     def failing_seconds(self, claimed: ClaimedPosition) -> float:
         """Return for how many seconds the next event has been failing."""
@@ -212,11 +212,11 @@ class DeliveryPositions:
         other = select(_positions.webhook_id).where(
             _positions.webhook_id == claimed.webhook_id, _positions.delivered_at > since
         )
-        return await self._database.read(lambda reading: reading.execute(other.limit(1)).first()) is not None
+        return await self._database.read(lambda db: db.execute(other.limit(1)).first()) is not None
 
     async def _set(self, claimed: ClaimedPosition, **values: Any) -> None:
         change = update(tables.webhook_positions).where(*_is_claimed(claimed)).values(**values)
-        if not await self._database.write(lambda writing: writing.execute(change).rowcount):
+        if not await self._database.write(lambda db: db.execute(change).rowcount):
             raise ClaimLost
 
     async def purge(self) -> int:
@@ -227,10 +227,10 @@ class DeliveryPositions:
             _positions.webhook_id.not_in(select(_webhooks.webhook_id)),
         )
         chosen = select(_positions.webhook_id, _positions.connection_id).where(unneeded).limit(PURGE_STEP)
-        names = await self._database.read_slow(lambda reading: reading.execute(chosen).all())
+        names = await self._database.read_slow(lambda db: db.execute(chosen).all())
         keys = tuple_(_positions.webhook_id, _positions.connection_id).in_([tuple(name) for name in names])
         purge = delete(tables.webhook_positions).where(keys, unneeded)
-        return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
+        return await self._database.write(lambda db: db.execute(purge).rowcount) if names else 0
 
 
 def _select_due(due: Collection[ColumnElement[bool]], limit: int) -> Any:

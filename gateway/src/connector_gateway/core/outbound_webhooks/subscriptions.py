@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
@@ -78,11 +78,11 @@ class Webhooks:
             "types": list(types or ()) or None,
         }
 
-        def create(writing: Writing) -> Mapping[str, Any]:
-            check_quota(writing, workspace_id, "webhooks", self.quota, _count(workspace_id))
+        def create(db: SqlConnection) -> Mapping[str, Any]:
+            check_quota(db, workspace_id, "webhooks", self.quota, _count(workspace_id))
             if connection_id is not None:
-                _check_connection(writing, connection_id, workspace_id)
-            writing.execute(insert(tables.webhooks), row)
+                _check_connection(db, connection_id, workspace_id)
+            db.execute(insert(tables.webhooks), row)
             return row
 
         await self.database.write(with_audit_entry(create, "create_webhook", webhook_id))
@@ -91,7 +91,7 @@ class Webhooks:
     async def show(self, webhook_id: str) -> dict[str, Any]:
         """Return one webhook."""
         query = _select_public().where(_webhooks.webhook_id == webhook_id)
-        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda db: db.execute(query).mappings().first())
         if row is None:
             raise _not_found(webhook_id)
         return _public(row)
@@ -105,7 +105,7 @@ class Webhooks:
             query = query.where(_webhooks.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_webhooks.webhook_id < before)
-        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda db: db.execute(query).mappings().all())
         items = [_public(row) for row in rows[:limit]]
         return WebhooksPage(items, items[-1]["webhook_id"] if len(rows) > limit else None)
 
@@ -118,10 +118,10 @@ class Webhooks:
         reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
         resume = _resume(webhook_id, self.database.time()) if changes.keys() & {"url", "status", "types"} else None
 
-        def change(writing: Writing) -> Mapping[Any, Any]:
-            row = _update(writing, webhook_id, **changes, **reason, updated_at=self.clock.now())
+        def change(db: SqlConnection) -> Mapping[Any, Any]:
+            row = _update(db, webhook_id, **changes, **reason, updated_at=self.clock.now())
             if resume is not None:
-                writing.execute(resume)
+                db.execute(resume)
             return row
 
         await self.database.write(with_audit_entry(change, "change_webhook", webhook_id, changed=sorted(changes)))
@@ -134,7 +134,7 @@ class Webhooks:
             .where(_webhooks.webhook_id == webhook_id, _webhooks.status == "active")
             .values(status="disabled", reason=reason, updated_at=self.clock.now())
         )
-        await self.database.write(lambda writing: writing.execute(change))
+        await self.database.write(lambda db: db.execute(change))
 
     async def rotate(self, webhook_id: str, overlap_seconds: float = OVERLAP_SECONDS) -> dict[str, Any]:
         """Return the webhook with a new ``secret``.
@@ -143,13 +143,13 @@ class Webhooks:
         """
         now = self.clock.now()
 
-        def rotate(writing: Writing) -> Mapping[Any, Any]:
+        def rotate(db: SqlConnection) -> Mapping[Any, Any]:
             query = select(_webhooks.sealed).where(_webhooks.webhook_id == webhook_id).with_for_update()
-            sealed = writing.execute(query).scalar()
+            sealed = db.execute(query).scalar()
             if sealed is None:
                 raise _not_found(webhook_id)
             secrets = rotate_secrets(self.vault.decrypt(sealed, webhook_id)["secrets"], now, overlap_seconds)
-            row = _update(writing, webhook_id, sealed=self._encrypt(secrets, webhook_id), updated_at=now)
+            row = _update(db, webhook_id, sealed=self._encrypt(secrets, webhook_id), updated_at=now)
             return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
         rotated = await self.database.write(with_audit_entry(rotate, "rotate_webhook_secret", webhook_id))
@@ -161,19 +161,19 @@ class Webhooks:
         """Deliver the retained events of a connection again: those *since* a time, those *after* an event, or all."""
         now = self.database.time()
 
-        def replay(writing: Writing) -> dict[str, Any]:
-            webhook = writing.execute(select(tables.webhooks).where(_webhooks.webhook_id == webhook_id)).first()
+        def replay(db: SqlConnection) -> dict[str, Any]:
+            webhook = db.execute(select(tables.webhooks).where(_webhooks.webhook_id == webhook_id)).first()
             if webhook is None:
                 raise _not_found(webhook_id)
             if webhook.connection_id not in {None, connection_id}:
                 raise _connection_not_found(connection_id)
-            _check_connection(writing, connection_id, webhook.workspace_id)
-            position = _replay_position(writing, connection_id, since, after)
+            _check_connection(db, connection_id, webhook.workspace_id)
+            position = _replay_position(db, connection_id, since, after)
             retained = select(func.count(), func.max(_events.sequence)).where(
                 events_after(connection_id, position, webhook.types)
             )
-            count, newest = writing.execute(retained).one()
-            _set_position(writing, webhook_id, connection_id, after=position, newest=newest or position, due_at=now)
+            count, newest = db.execute(retained).one()
+            _set_position(db, webhook_id, connection_id, after=position, newest=newest or position, due_at=now)
             result = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
             return result | {"workspace_id": webhook.workspace_id}
 
@@ -186,9 +186,9 @@ class Webhooks:
         """Stop deliveries and delete the webhook."""
         webhook = await self.show(webhook_id)
 
-        def remove(writing: Writing) -> Mapping[str, Any]:
-            writing.execute(delete(tables.webhooks).where(_webhooks.webhook_id == webhook_id))
-            writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
+        def remove(db: SqlConnection) -> Mapping[str, Any]:
+            db.execute(delete(tables.webhooks).where(_webhooks.webhook_id == webhook_id))
+            db.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
             return webhook
 
         await self.database.write(with_audit_entry(remove, "remove_webhook", webhook_id))
@@ -228,9 +228,9 @@ def _select_public() -> Select[Any]:
     )
 
 
-def _update(writing: Writing, webhook_id: str, **values: Any) -> Mapping[Any, Any]:
+def _update(db: SqlConnection, webhook_id: str, **values: Any) -> Mapping[Any, Any]:
     change = update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)
-    row = writing.execute(change.returning(_webhooks.workspace_id)).mappings().first()
+    row = db.execute(change.returning(_webhooks.workspace_id)).mappings().first()
     if row is None:
         raise _not_found(webhook_id)
     return row
@@ -244,11 +244,11 @@ def _resume(webhook_id: str, now: float) -> Any:
     return waiting.values(due_at=now, failures=0, failing_since=None, lease=None)
 
 
-def _replay_position(writing: Writing, connection_id: str, since: float | None, after: str | None) -> int:
+def _replay_position(db: SqlConnection, connection_id: str, since: float | None, after: str | None) -> int:
     """Return the number of the last event that is not replayed."""
     events = select(func.max(_events.sequence)).where(_events.connection_id == connection_id)
     if after is not None:
-        sequence = writing.execute(events.where(_events.event_id == after)).scalar()
+        sequence = db.execute(events.where(_events.event_id == after)).scalar()
         if sequence is None:
             raise InvalidParameters(
                 f"The event {truncate(after)} of this connection is not stored.", {"parameter": "after", "value": after}
@@ -256,21 +256,21 @@ def _replay_position(writing: Writing, connection_id: str, since: float | None, 
         return int(sequence)
     if since is None:
         return 0
-    return writing.execute(events.where(_events.observed_at < since)).scalar() or 0
+    return db.execute(events.where(_events.observed_at < since)).scalar() or 0
 
 
-def _set_position(writing: Writing, webhook_id: str, connection_id: str, **values: Any) -> None:
+def _set_position(db: SqlConnection, webhook_id: str, connection_id: str, **values: Any) -> None:
     """Insert or update a position. A delivery in progress ends."""
     values |= {"failures": 0, "failing_since": None, "lease": None}
     new = insert(tables.webhook_positions).values(webhook_id=webhook_id, connection_id=connection_id, **values)
-    writing.execute(new.on_conflict_do_update(index_elements=["webhook_id", "connection_id"], set_=values))
+    db.execute(new.on_conflict_do_update(index_elements=["webhook_id", "connection_id"], set_=values))
 
 
-def _check_connection(writing: Writing, connection_id: str, workspace_id: str) -> None:
+def _check_connection(db: SqlConnection, connection_id: str, workspace_id: str) -> None:
     query = select(_connections.connection_id).where(
         _connections.connection_id == connection_id, _connections.workspace_id == workspace_id
     )
-    if writing.execute(query).first() is None:
+    if db.execute(query).first() is None:
         raise _connection_not_found(connection_id)
 
 

@@ -31,13 +31,13 @@ async def check_decryptable(database: Database, vault: Vault) -> None:
     """
     queries = _unreadable_queries(tuple(vault.key_names))
 
-    def read(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
+    def read(db: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
         return (
-            reading.execute(queries.connections).one(),
-            reading.scalars(queries.hooks).all(),
-            reading.scalars(queries.webhooks).all(),
-            {name for query in queries.events for name in reading.scalars(query)},
-            reading.scalars(queries.trails).all(),
+            db.execute(queries.connections).one(),
+            db.scalars(queries.hooks).all(),
+            db.scalars(queries.webhooks).all(),
+            {name for query in queries.events for name in db.scalars(query)},
+            db.scalars(queries.trails).all(),
         )
 
     (count, first), hooks, webhooks, events, trails = await database.read(read)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import structlog
 from sqlalchemy import Connection, bindparam, exists, func, select, update
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
@@ -32,13 +32,13 @@ async def get_or_create_installation(database: Database) -> tuple[str, bool]:
     return await database.write(ensure_installation)
 
 
-def ensure_installation(writing: Connection) -> tuple[str, bool]:
+def ensure_installation(db: Connection) -> tuple[str, bool]:
     """Return the identifier of the installation, creating it if needed, and whether it was created by this call."""
     new = insert(tables.installation).values(row_id=ROW_ID, installation_id=ulid(), epoch=0).on_conflict_do_nothing()
-    installation_id = writing.execute(new.returning(tables.installation.c.installation_id)).scalar()
+    installation_id = db.execute(new.returning(tables.installation.c.installation_id)).scalar()
     if installation_id is not None:
         return installation_id, True
-    return writing.execute(select(tables.installation.c.installation_id)).scalar_one(), False
+    return db.execute(select(tables.installation.c.installation_id)).scalar_one(), False
 
 
 log = structlog.get_logger()
@@ -151,18 +151,16 @@ class BackupRestoreDetector:
         log.warning("database restored from a backup", noticed=self._latest_witness or "process", backup_at=lost.since)
         # Before the record: after a crash in between, the gap is reported twice rather than not at all.
         await self._note_gaps(lost)
-        await self._database.write(
-            lambda writing: _record(writing, lost, self._latest_witness or "process", self._latest_epoch)
-        )
+        await self._database.write(lambda db: _record(db, lost, self._latest_witness or "process", self._latest_epoch))
 
-    def _count(self, writing: Writing) -> tuple[int, LostPeriod | None] | LostPeriod:
+    def _count(self, db: SqlConnection) -> tuple[int, LostPeriod | None] | LostPeriod:
         """Count an epoch. Returns the lost period instead if this process knows of a later epoch than the database."""
         now = self._database.time()
-        counted = fetch(writing, COUNT, {"_seen": self._latest_epoch, "_now": now})
+        counted = fetch(db, COUNT, {"_seen": self._latest_epoch, "_now": now})
         if not counted:
-            ((counted_at,),) = fetch(writing, LAST_COUNTED)
+            ((counted_at,),) = fetch(db, LAST_COUNTED)
             return LostPeriod(counted_at or 0.0, now)
-        return counted[0][0], _lost_period(writing, now)
+        return counted[0][0], _lost_period(db, now)
 
     async def declare(self, backup_at: float) -> dict[str, Any]:
         """Record that the database was restored from a backup made at *backup_at*, as stated by the operator."""
@@ -173,9 +171,9 @@ class BackupRestoreDetector:
                 {"parameter": "backup_at", "message": "Should be the time of the backup"},
             )
         self._installation_id, _, _ = await self._database.write(_identify)
-        lost = LostPeriod(await self._database.read(lambda reading: _backup_time(reading, backup_at)), now)
+        lost = LostPeriod(await self._database.read(lambda db: _backup_time(db, backup_at)), now)
         await self._note_gaps(lost)
-        await self._database.write(lambda writing: _record(writing, lost, DECLARED, 0))
+        await self._database.write(lambda db: _record(db, lost, DECLARED, 0))
         self._forget_other_installations()
         return {"backup_at": lost.since, "restored_at": now, "searched_until": now + WINDOW_SECONDS}
 
@@ -188,31 +186,31 @@ class BackupRestoreDetector:
                     witness.remove()
 
 
-def _identify(writing: Writing) -> tuple[str, bool, bool]:
+def _identify(db: SqlConnection) -> tuple[str, bool, bool]:
     """Return the installation identifier, whether it was created now, and whether the database has a workspace."""
-    installation_id, new = ensure_installation(writing)
-    return installation_id, new, bool(writing.execute(select(exists().select_from(tables.workspaces))).scalar())
+    installation_id, new = ensure_installation(db)
+    return installation_id, new, bool(db.execute(select(exists().select_from(tables.workspaces))).scalar())
 
 
-def _backup_time(reading: Writing, backup_at: float) -> float:
+def _backup_time(db: SqlConnection, backup_at: float) -> float:
     """Return the time of a backup, which is at most the time of the last epoch that it contains."""
-    epoch_at: float | None = reading.execute(select(func.min(_installation.epoch_at))).scalar()
+    epoch_at: float | None = db.execute(select(func.min(_installation.epoch_at))).scalar()
     return backup_at if epoch_at is None else min(backup_at, epoch_at)
 
 
-def _record(writing: Writing, lost: LostPeriod, noticed: str, seen: int) -> None:
+def _record(db: SqlConnection, lost: LostPeriod, noticed: str, seen: int) -> None:
     """Record a restore, and advance the database to an epoch that no witness has seen."""
     if seen:
         later = update(tables.installation).where(_installation.epoch < seen).values(epoch=seen)
-        if not writing.execute(later).rowcount:
+        if not db.execute(later).rowcount:
             return
     new = insert(tables.restores).on_conflict_do_nothing()
-    writing.execute(new, {"restored_at": lost.until, "backup_at": lost.since, "noticed": noticed})
+    db.execute(new, {"restored_at": lost.until, "backup_at": lost.since, "noticed": noticed})
 
 
-def _lost_period(writing: Writing, now: float) -> LostPeriod | None:
+def _lost_period(db: SqlConnection, now: float) -> LostPeriod | None:
     """Return the lost period, limited to the time whose keys may still be repeated."""
-    ((since, until, first),) = fetch(writing, LOST, {"_after": now - WINDOW_SECONDS})
+    ((since, until, first),) = fetch(db, LOST, {"_after": now - WINDOW_SECONDS})
     if since is None:
         return None
     # Keys that were used earlier had expired by the time of the restore.

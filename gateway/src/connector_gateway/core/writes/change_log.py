@@ -117,7 +117,7 @@ class ChangeLog:
             .order_by(_changed.changed_at.desc())
             .limit(1)
         )
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self._database.read(lambda db: db.execute(query).first())
         if row is None:
             return None
         return LaterChange(row.run_id if row.workspace_id == workspace_id else None)
@@ -125,7 +125,7 @@ class ChangeLog:
     async def purge(self) -> int:
         """Delete a bounded number of records that are older than any step in doubt. Returns how many."""
         before = {"_before": ulid(int((self._database.time() - PURGE_SECONDS) * 1000) << 80)}
-        return await self._database.delete_expired(lambda writing: writing.execute(PURGE, before).rowcount)
+        return await self._database.delete_expired(lambda db: db.execute(PURGE, before).rowcount)
 
 
 def _target(scope: str, name: str) -> str:

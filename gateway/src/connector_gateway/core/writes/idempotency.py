@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, bindparam, delete, literal_column, select, update
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
@@ -282,20 +282,20 @@ class Claims:
         """Return the statement that deletes a claim whose call changed nothing."""
         return DELETE, claim.fence_parameters
 
-    def release(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+    def release(self, name: ClaimName, run_id: RunId) -> Callable[[SqlConnection], bool]:
         """Return the work that releases the claim if *run_id* holds it.
 
         The claim is deleted if no request was ever sent for it, and marked as in doubt otherwise.
         """
         fence = _fence(name, run_id)
         # The second statement must not run first: it would leave claims in doubt that sent nothing.
-        return lambda writing: bool(execute(writing, DELETE_UNUSED, fence) or execute(writing, LEAVE_IN_DOUBT, fence))
+        return lambda db: bool(execute(db, DELETE_UNUSED, fence) or execute(db, LEAVE_IN_DOUBT, fence))
 
     async def settle_abandoned(self) -> int:
         """Mark the claims of dead processes as in doubt, or delete those that sent nothing. Returns their number."""
 
-        def settle(writing: Writing) -> int:
-            return execute(writing, DELETE_ABANDONED) + execute(writing, _mark_abandoned_in_doubt(self._database.now))
+        def settle(db: SqlConnection) -> int:
+            return execute(db, DELETE_ABANDONED) + execute(db, _mark_abandoned_in_doubt(self._database.now))
 
         return await self._database.write(settle)
 
@@ -303,8 +303,8 @@ class Claims:
         """Delete a bounded number of expired claims, unless they were taken again. Returns the number deleted."""
         now = {"_now": self._database.time()}
         if not self._database.embedded:
-            return await self._database.delete_expired(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
-        names = await self._database.read_slow(lambda reading: reading.execute(EXPIRED, now).all())
+            return await self._database.delete_expired(lambda db: db.execute(PURGE_FREE, now).rowcount)
+        names = await self._database.read_slow(lambda db: db.execute(EXPIRED, now).all())
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.delete_expired(partial(_purge_each, rows)) if rows else 0
 
@@ -350,16 +350,16 @@ class Claims:
         """Take over the existing claim if possible, or return its result."""
         now, opening = self._database.time(), recording.open_statements()
         # Most existing claims have a result. Then a read is enough, and only the end of the run has to be written.
-        row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
+        row = await self._database.read(lambda db: db.execute(FIND, name.parameters).first())
         if row is not None and row.expires_at > now:
             if row.target != new["target"]:
                 raise key_reused_error(row.run_id)
             if row.state == "done":
                 return StoredResult.from_claim(row)
 
-        def take_over(writing: Writing) -> Claim | StoredResult | None:
-            put_all(writing, opening)
-            return _take_existing(writing, name, new, now)
+        def take_over(db: SqlConnection) -> Claim | StoredResult | None:
+            put_all(db, opening)
+            return _take_existing(db, name, new, now)
 
         return await self._database.write(take_over, recording.run_id)
 
@@ -377,7 +377,7 @@ class Claims:
         # Poll with reads, because each attempt to take the claim would be a write transaction.
         while state == "held" and self._clock.now() < deadline:
             await self._clock.sleep(POLL_SECONDS)
-            state = await self._database.read(lambda reading: reading.execute(STATE, name.parameters).scalar())
+            state = await self._database.read(lambda db: db.execute(STATE, name.parameters).scalar())
 
 
 @lru_cache(maxsize=8)
@@ -386,19 +386,19 @@ def _mark_abandoned_in_doubt(now: ColumnElement[float]) -> Executable:
     return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
 
-def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
-    return sum(execute(writing, PURGE, row) for row in rows)
+def _purge_each(rows: Sequence[dict[str, Any]], db: SqlConnection) -> int:
+    return sum(execute(db, PURGE, row) for row in rows)
 
 
-def _take_existing(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
+def _take_existing(db: SqlConnection, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
     """Take a claim that has expired, is in doubt, or was deleted. Returns None if another attempt holds it."""
     # An expired claim would block the insert.
-    writing.execute(EXPIRE, name.parameters | {"_now": now})
-    if execute(writing, CLAIM, new):
+    db.execute(EXPIRE, name.parameters | {"_now": now})
+    if execute(db, CLAIM, new):
         return Claim(name, new["run_id"], 1, RequestDigests(new["target"], new["parameters"]))
     values = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
-    taken_over = execute(writing, TAKE_OVER, name.parameters | values)
-    row = writing.execute(FIND, name.parameters).first()
+    taken_over = execute(db, TAKE_OVER, name.parameters | values)
+    row = db.execute(FIND, name.parameters).first()
     if row is not None and taken_over:
         first = RequestDigests(row.target, row.parameters)
         return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)

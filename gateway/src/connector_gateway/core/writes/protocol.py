@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import structlog
 from pydantic_core import from_json
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
@@ -521,12 +521,12 @@ class WriteAttempt:
         Both commits are deferred until storage is available.
         """
 
-        def own(writing: Transaction) -> None:
-            put_all(writing, learned)
+        def own(db: SqlConnection) -> None:
+            put_all(db, learned)
 
-        def commit(writing: Transaction) -> None:
-            if change is None or execute(writing, *change):
-                put_all(writing, rows)
+        def commit(db: SqlConnection) -> None:
+            if change is None or execute(db, *change):
+                put_all(db, rows)
 
         self._protocol.database.write_deferred(own, about=self.work.run.run_id)
         self._protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)
