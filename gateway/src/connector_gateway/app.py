@@ -35,7 +35,7 @@ from connector_gateway.core.connections import (
 )
 from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.inbound_hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hook_secrets import HookVerification
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle

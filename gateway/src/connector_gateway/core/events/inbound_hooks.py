@@ -15,7 +15,7 @@ from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.inbound_hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hook_secrets import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime

@@ -6,7 +6,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.audit_entries import Actor, act_as
-from connector_gateway.core.events.inbound_hook_verification import PREFIX
+from connector_gateway.core.events.inbound_hook_secrets import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.request_bodies import read_raw
 from connector_gateway.http.api.request_context import RequestContext
