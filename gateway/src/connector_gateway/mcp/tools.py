@@ -56,6 +56,11 @@ class Tool:
         """The name of the tool."""
         return self.declaration.name
 
+    @property
+    def searchable_text(self) -> str:
+        """The text by which requests in words are matched."""
+        return f"{self.declaration.title} {self.declaration.description}"
+
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""
         return caller.allows(self.operation.scope, self.name)
