@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from mcp_types import ListToolsResult
+
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.mcp.ranking import rank
 from connector_gateway.mcp.tools import build_tools
-from mcp_types import ListToolsResult
 
 MAX_TOKENS = 9_000
 CHARACTERS_PER_TOKEN = 4

@@ -360,7 +360,7 @@ async def test_progress_is_reported_on_request(gateway: Gateway) -> None:
         second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=progress.note)
 
     assert ("ok", "ok") == (outcome(first), outcome(second))
-    assert ["Notes: list databases: started."] * 2 == progress.messages
+    assert ["Notion: list databases: started."] * 2 == progress.messages
 
 
 @requirement("mcp-2", "mcp-15")
@@ -467,7 +467,7 @@ async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None
             await client.call_tool("nothing", {})
 
     assert "invalid_parameters" == outcome(result)
-    assert ["Notes: list databases: started."] == progress.messages
+    assert ["Notion: list databases: started."] == progress.messages
 
 
 @asynccontextmanager

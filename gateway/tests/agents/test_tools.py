@@ -67,7 +67,7 @@ async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
         tools = (await client.list_tools()).tools
 
     assert NAMES == [tool.name for tool in tools]
-    assert all(tool.title and tool.description and tool.output_schema for tool in tools)
+    assert all(tool.title and "Returns " in (tool.description or "") for tool in tools)
     assert all("connection_id" in tool.input_schema["properties"] for tool in tools)
 
 

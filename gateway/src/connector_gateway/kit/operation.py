@@ -63,6 +63,11 @@ class Operation(Generic[C, P, R]):
         """The first line of the description."""
         return self.description.partition("\n")[0]
 
+    @property
+    def guidance(self) -> str:
+        """The first two paragraphs of the description: what it does, and when to use it. The others are details."""
+        return "\n\n".join(self.description.split("\n\n")[:2])
+
     @cached_property
     def path_names(self) -> frozenset[str]:
         """The parameters in the path."""

@@ -62,7 +62,10 @@ PROGRESS_SECONDS = 2.0
 INSTRUCTIONS = """\
 Works in the vendor accounts that the user has connected.
 Omit connection_id unless an error reports several connections.
-Follow the remedy of an error. If it contains a link to connect again, give it to the user; otherwise name whom to ask.
+A result has run_id, status (ok or partial) and data, with the fields that its tool returns. If next_cursor is not null,
+the same call with it as cursor returns the next items.
+An error has a code, a message and a remedy: follow it. If it contains a link to connect again, give it to the user;
+otherwise name whom to ask.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
 With dry_run, a write changes nothing and returns the requests that it would send.
 """

@@ -71,7 +71,10 @@ EDIT = WriteStep(
     targets=["channel", "thread_ts"],
 )
 async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
-    """Post a message, or a reply in a thread."""
+    """Send a message to a channel or a person, or a reply in a thread.
+
+    For a correction of an earlier message, use ``chat_edit_message``.
+    """
     # Looked up before the post, so that nothing can fail after it.
     workspace = await ctx.plan(partial(workspace_url, ctx))
 
@@ -90,7 +93,9 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     targets=["channel"],
 )
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
-    """Edit a message that was posted through this connection.
+    """Change the text of a message that was posted through this connection.
+
+    Messages of others cannot be edited.
 
     Concurrent edits of one message through this service are applied one after the other.
     """

@@ -47,7 +47,10 @@ REACT = WriteStep("add the reaction", _send_reaction, _find_reaction)
     targets=["channel", "message_ts"],
 )
 async def add_reaction(ctx: ChatCall, params: AddReaction) -> AddedReaction:
-    """Add an emoji reaction to a message. An existing reaction is left unchanged."""
+    """Add an emoji reaction to a message. An existing reaction is left unchanged.
+
+    To answer in words, use ``chat_post_message``.
+    """
     name = mapping.reactions.emoji_name(params.emoji)
 
     def react(channel_id: str) -> Awaitable[StepResult]:

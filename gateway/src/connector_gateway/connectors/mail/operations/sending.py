@@ -104,7 +104,9 @@ DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
 
 @writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
 async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
-    """Send an email from the connected address, or a reply inside a thread.
+    """Send an email from the connected address, or reply inside a thread.
+
+    For an email that a person checks first, use ``mail_create_draft``.
 
     Every recipient is validated first. If one of them is not a valid address, nothing is sent.
     The message is created as a draft and then sent, so that a retry can determine whether it was sent.
@@ -122,7 +124,10 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
 
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
-    """Create an unsent draft. Nothing is sent."""
+    """Save an email as an unsent draft, which a person can check and send.
+
+    To send an email, use ``mail_send_message``.
+    """
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, None))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     if draft["id"] == LOST_DRAFT_ID:
