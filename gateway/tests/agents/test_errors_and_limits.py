@@ -1,10 +1,14 @@
 """Errors that agents receive, and limits on their requests."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -456,6 +460,34 @@ def test_a_bridge_without_a_gateway_reports_the_reason(gateway: Gateway, changed
 
     assert (1, "") == (ended.exit_code, ended.stdout)
     assert message in ended.stderr
+
+
+def run_command(*options: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the command without requests, and return its output."""
+    command = [sys.executable, "-m", "connector_gateway", "mcp", *options]
+    return subprocess.run(command, env=env, input="", capture_output=True, text=True, check=False)
+
+
+@requirement("mcp-22")
+def test_the_bridge_uses_the_key_of_its_data_folder(gateway: Gateway, tmp_path: Path) -> None:
+    own = gateway.run(gateway.app.keys.create(gateway.workspace_id, "read"))
+    description = {"base_url": gateway.base_url, "keys": {"write": own["key"]}, "connections": {}}
+    (tmp_path / "dev.json").write_text(json.dumps(description))
+    of_folder = run_command("--data", str(tmp_path), env=named(gateway) | {"GATEWAY_API_KEY": "cgw_wrong"})
+    of_environment = run_command(env=named(gateway))
+
+    assert f"with {own['key_id']}, from {tmp_path}." in of_folder.stderr
+    assert ", from GATEWAY_API_KEY." in of_environment.stderr
+    assert [True, True] == ["with key_" in ended.stderr for ended in (of_folder, of_environment)]
+    assert ("", "") == (of_folder.stdout, of_environment.stdout)
+    assert own["key"] not in of_folder.stderr
+
+
+@requirement("mcp-22")
+def test_a_data_folder_without_an_installation_is_named(gateway: Gateway, tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["mcp", "--data", str(tmp_path)], env=named(gateway))
+
+    assert f"There is no dev installation in {tmp_path}. Start one with 'make run ARGS=" in ended.stderr
 
 
 @requirement("mcp-2")

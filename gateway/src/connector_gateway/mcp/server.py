@@ -68,6 +68,7 @@ An error has a code, a message and a remedy: follow it. If it contains a link to
 otherwise name whom to ask.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
 With dry_run, a write changes nothing and returns the requests that it would send.
+The API key is {key_id}: name it to ask for other rights.
 """
 
 
@@ -131,7 +132,7 @@ class McpRequest:
             NAME,
             version=__version__,
             title="Connector gateway",
-            instructions=INSTRUCTIONS,
+            instructions=INSTRUCTIONS.format(key_id=self.caller.key_id),
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
