@@ -9,7 +9,7 @@ from mcp_types import Resource, ResourceTemplate
 from pydantic_core import to_json
 from sqlalchemy import Row
 
-from connector_gateway.core.connections.selection import display_name
+from connector_gateway.core.connections.selection import MAX_LISTED, display_name
 from connector_gateway.core.error_details import truncate
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import RouteNotFound
@@ -75,6 +75,19 @@ def event_resources(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list
         )
         for row in rows
         if events_tool(tools, row.connector) is not None
+    ]
+
+
+def choices(rows: Sequence[Row[Any]]) -> list[str]:
+    """Return a line for each connector with several connections in *rows*, to choose one of them."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        names.setdefault(row.connector, []).append(f"{row.connection_id} ({visible(display_name(row)) or 'unnamed'})")
+    return [
+        f"Choose a connection_id of {connector}: {', '.join(listed[:MAX_LISTED])}"
+        + (f", and others in {CONNECTIONS}." if len(listed) > MAX_LISTED else ".")
+        for connector, listed in names.items()
+        if len(listed) > 1
     ]
 
 

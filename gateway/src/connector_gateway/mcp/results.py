@@ -54,7 +54,7 @@ def truncate_result(envelope: Envelope, operation: AnyOperation) -> tuple[bytes,
     return to_json(body), body
 
 
-def error_result(run: Run, connector: AnyConnector, error: GatewayError) -> CallToolResult:
+def error_result(run: Run, connector: AnyConnector | None, error: GatewayError) -> CallToolResult:
     """Return the result of a call that ended with *error*, as text and as data."""
     body = error_envelope(run, connector, error)
     return CallToolResult(content=[TextContent(text=error_text(body))], structured_content=body, is_error=True)
