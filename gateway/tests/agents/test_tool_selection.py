@@ -133,7 +133,7 @@ async def test_the_choice_between_connections_is_described_once(gateway: Gateway
     async with agent(gateway) as client:
         single = client.instructions or ""
 
-    assert f"Choose a connection_id of notes: {created[0]} (Sales), {created[1]} (Support\ufffd)." in instructions
+    assert f"Choose a connection_id of notes: {created[0]} (Sales), {created[1]} (Support[U+202E])." in instructions
     assert "of crm" not in instructions
     assert "Choose a connection_id" not in single
 

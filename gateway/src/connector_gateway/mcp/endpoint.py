@@ -19,6 +19,7 @@ from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.mcp.messages import validate_message
+from connector_gateway.mcp.texts import error_text, reveal
 
 if TYPE_CHECKING:
     from connector_gateway.mcp.server import McpRequest, McpServices
@@ -109,8 +110,7 @@ def _error_response(context: RequestContext, error: GatewayError) -> HttpRespons
     """Return the response to a rejected request, as a JSON-RPC error."""
     response = error_response(context.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
-    body = from_json(response.body)
-    message = f"{error.code}: {body['error']['message']} {body['error']['remedy']}"
+    body = reveal(from_json(response.body))
     # The request was not parsed as JSON-RPC yet, so its ID is unknown.
-    payload = {"code": code, "message": message, "data": body}
+    payload = {"code": code, "message": error_text(body), "data": body}
     return HttpResponse(response.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), response.headers)

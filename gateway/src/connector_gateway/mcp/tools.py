@@ -15,7 +15,7 @@ from connector_gateway.core.calls.idempotency_key import MAX_KEY_CHARACTERS
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.mcp.results import DRY_RUN
+from connector_gateway.mcp.result_parts import CURSOR, items_field
 
 CONNECTION_SCHEMA: Schema = {"type": "string"}
 """Described once, in the instructions of the server."""
@@ -26,7 +26,12 @@ KEY_SCHEMA: Schema = {
     "maxLength": MAX_KEY_CHARACTERS,
     "description": "Repeating a call with the same key within 24 hours writes nothing again.",
 }
+DRY_RUN = "dry_run"
+"""The argument for a dry run."""
+
 DRY_RUN_SCHEMA: Schema = {"type": "boolean", "description": "Write nothing, and return what would be written."}
+
+CURSOR_SCHEMA: Schema = {"type": "string", "description": "next_cursor of the previous result."}
 
 REDUNDANT: list[tuple[str, Any]] = [("default", None), ("default", []), ("additionalProperties", True)]
 """Keywords with values that are equivalent to leaving the keyword out."""
@@ -101,6 +106,8 @@ def _input_schema(operation: AnyOperation) -> Schema:
     fields = {CONNECTION: CONNECTION_SCHEMA} | schema.get("properties", {})
     if operation.scope == "write":
         fields |= {IDEMPOTENCY_FIELD: KEY_SCHEMA, DRY_RUN: DRY_RUN_SCHEMA}
+    if items_field(operation) is not None:
+        fields[CURSOR] = CURSOR_SCHEMA
     schema.pop("description", None)
     return schema | {"properties": fields}
 
