@@ -137,11 +137,11 @@ def _next_cursor(body: Body, following: Start, total: int) -> Body:
     return {"next_cursor": str(Start(cursor, following.items - total)) if cursor else None}
 
 
-def _count_leading(items: list[Any], room: int) -> int:
-    """Return how many of the first *items* fit into *room* characters."""
+def _count_leading(items: list[Any], space: int) -> int:
+    """Return how many of the first *items* fit into *space* characters."""
     for count, item in enumerate(items):
-        room -= length(item) + 1
-        if room < 0:
+        space -= length(item) + 1
+        if space < 0:
             return count
     return len(items)
 
