@@ -31,6 +31,9 @@ WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
 """Errors before a tool is called. Clients report them to their administrators."""
 
+READING = re.compile(r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+)$")
+"""Vendor paths that change nothing although their method is POST."""
+
 ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
 
@@ -79,6 +82,7 @@ async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
     assert WRITES == {name for name, hint in hints.items() if not hint.read_only_hint}
     assert {
         "notes_update_page",
+        "boards_move_card",
         "mail_change_message_labels",
         "chat_edit_message",
         "crm_create_or_update_contact",
@@ -86,7 +90,20 @@ async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
         "tables_update_record",
     } == {name for name, hint in hints.items() if hint.destructive_hint}
     assert NAMES == [name for name, hint in hints.items() if hint.open_world_hint]
-    assert not hints["boards_comment_on_card"].idempotent_hint
+
+
+@requirement("mcp-5")
+async def test_tools_that_only_read_send_no_request_that_changes(
+    gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
+) -> None:
+    for connector in CONNECTORS:
+        gateway.clear(connector)
+    async with agent(gateway) as client:
+        await outcomes(client, {name: arguments for name, arguments in calls.items() if name not in WRITES})
+    sent = [request for connector in CONNECTORS for request in gateway.journal(connector)]
+
+    assert [] == [(method, path) for method, path, _ in sent if method != "GET" and not READING.search(path)]
+    assert len(sent) > len(CONNECTORS)
 
 
 @requirement("mcp-6")

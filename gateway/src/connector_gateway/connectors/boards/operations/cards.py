@@ -81,7 +81,12 @@ MOVE_CARD = WriteStep(
     dry_run_result=mapping.dry_run_move,
 )
 POST_COMMENT = WriteStep(
-    "post the comment", _send_comment, _find_comments, object_kind="comment", public_result=mapping.public_comment
+    "post the comment",
+    _send_comment,
+    _find_comments,
+    object_kind="comment",
+    public_result=mapping.public_comment,
+    notifies=lambda intent: models.mentions(intent["text"]),
 )
 
 
@@ -99,7 +104,7 @@ async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.Crea
     return mapping.created_card(await ctx.step(CREATE_CARD, body), params.labels)
 
 
-@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
+@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound], overwrites=True)
 async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
     """Move a card to another list of its board, to the top or the bottom, optionally with a comment.
 

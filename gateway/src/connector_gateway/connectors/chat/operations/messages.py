@@ -6,7 +6,7 @@ from functools import partial
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
-from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
+from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage, mentions
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
 from connector_gateway.connectors.chat.operations.in_doubt_search import since_post
 from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_url
@@ -52,7 +52,13 @@ async def _find_edit(ctx: ChatCall, intent: StepInput, _: SentStep) -> Sequence[
     return [Match(stored)] if mapping.in_doubt_matching.has_text(message, intent["text"]) else []
 
 
-POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.public_message)
+POST = WriteStep(
+    "post the message",
+    _send_post,
+    _find_post,
+    public_result=mapping.messages.public_message,
+    notifies=lambda intent: [f"members of {intent['channel_id']}", *mentions(intent["text"])],
+)
 EDIT = WriteStep(
     "edit the message",
     _send_edit,

@@ -145,6 +145,7 @@ UPDATE_HOLDER = WriteStep(
     "POST /contacts",
     errors=[errors.CompanyNotFound, errors.UniqueValueTaken, *CASTING],
     overwrites=True,
+    idempotent=True,
     targets=["email"],
 )
 async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:

@@ -134,7 +134,7 @@ async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS])
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS], idempotent=False)
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Change a deal: move it to another stage, write properties such as its amount, and log a note.
 

@@ -75,7 +75,7 @@ CHANGE_LABELS = WriteStep(
 # The operation
 
 
-@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True)
+@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True, idempotent=True)
 async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to an email and strip others from it, by their names.
 

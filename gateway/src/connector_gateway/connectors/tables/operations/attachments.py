@@ -86,6 +86,7 @@ def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
         changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
         content_keys=lambda intent: [mapping.attachments.attachment_content(intent)],
         public_result=mapping.attachments.public_attachment,
+        preview=mapping.attachments.preview,
     )
 
 
