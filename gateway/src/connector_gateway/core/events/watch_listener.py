@@ -47,8 +47,9 @@ class WatchListener:
         _mark_behind(writing, connection_id, self._clock.now())
 
     def reauthorised(self, writing: Writing, connection_id: str) -> None:
-        """Poll the connection completely now."""
+        """Poll the connection completely now. A poll in progress ends, because it may have waited for minutes."""
         _poll_now(writing, connection_id, self._time())
+        _change(writing, connection_id, lease=None, leased_by=None)
 
     def removed(self, writing: Writing, connection_id: str) -> None:
         """Stop watching the connection."""
