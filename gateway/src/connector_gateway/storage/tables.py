@@ -83,6 +83,7 @@ keys = Table(
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
+    Column("passthrough", Boolean, nullable=False, server_default=false()),
 )
 """API keys.
 

@@ -26,6 +26,7 @@ BOARDS = Connector(
     oauth=OAUTH,
     identify=identify,
     revoke=revoke_token,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "a card with labels by name and a due date in UTC",
         operations.create_card,

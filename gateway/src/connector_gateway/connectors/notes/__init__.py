@@ -33,5 +33,6 @@ NOTES = Connector(
     ),
     oauth=OAUTH,
     identify=identify,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 1}),
 )
