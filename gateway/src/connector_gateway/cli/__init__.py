@@ -35,6 +35,7 @@ COMMANDS = {
     "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),
     "conformance": (f"{HERE}.conformance", "Check a running service against the contract."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
+    "request": (f"{HERE}.request", "Send a request of your own to a vendor's API."),
 }
 """The module and the summary of each command. Modules are imported when they are needed."""
 

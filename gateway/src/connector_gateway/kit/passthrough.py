@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from connector_gateway.kit.upstream.budget import Charge
@@ -19,8 +18,8 @@ class CustomRequest:
     path: str
     """The path, decoded."""
 
-    query: Sequence[tuple[str, str]] = ()
-    body_fields: Mapping[str, Any] = MappingProxyType({})
+    query: Sequence[tuple[str, str]]
+    body_fields: Mapping[str, Any]
     """The fields of a JSON object or a form."""
 
     def parameter(self, name: str) -> Any:
@@ -35,7 +34,7 @@ def has_safe_method(request: CustomRequest) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Passthrough:
-    """How the vendor counts, authorises and interprets requests. The defaults suit an API that follows HTTP."""
+    """The vendor's rules for charges, credentials and changes. The defaults suit an API that follows HTTP."""
 
     charges: Callable[[CustomRequest], Sequence[Charge]] | None = None
     """Returns the charges of a request. By default, it is charged to every budget of the connector."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import CONNECTION
 from connector_gateway.core.calls.idempotency_key import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -58,12 +59,12 @@ class Tool:
 
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""
-        return caller.allows(self.operation.scope, self.name)
+        return caller.allows(self.connector.name, self.operation)
 
 
 def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
     """Return the tools of all operations of *connectors*, by name."""
-    tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
+    tools = [_tool(connector, operation) for connector in connectors for operation in operations_of(connector)]
     return {tool.name: tool for tool in tools}
 
 
@@ -107,8 +108,9 @@ def _input_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
     }
     fields = {CONNECTION: connection} | schema.get("properties", {})
     if operation.scope == "write":
-        # Operations with a field of this name describe it more precisely.
-        fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
+        if operation.keyed:
+            # Operations with a field of this name describe it more precisely.
+            fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
         fields[DRY_RUN] = DRY_RUN_SCHEMA
     return _without_title(schema) | {"properties": fields}
 

@@ -22,7 +22,7 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.kit.operation import AnyOperation, Scope
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -67,23 +67,23 @@ class Caller:
         """Raise an error if the key's scope, permissions or list of operations do not include *operation*."""
         if operation.permission is not None and not self.passthrough:
             raise errors.OperationNotAllowed(
-                "This key may not send requests to vendors' APIs.",
+                "This key may not send requests of its own to vendors.",
                 {"permission": operation.permission},
                 remedy="Use a key with the permission passthrough. An operator can create one with {create_key}.",
             )
-        if operation.scope == "write" and self.scope == "read" and operation.permission is None:
+        if operation.permission is None and operation.scope == "write" and self.scope == "read":
             raise errors.WriteScopeRequired("This key may only read.")
-        if not self._lists(f"{connector}_{operation.name}"):
-            raise errors.OperationNotAllowed(
-                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations or ())}
-            )
+        name = f"{connector}_{operation.name}"
+        if self.operations is not None and not any(fnmatchcase(name, pattern) for pattern in self.operations):
+            raise errors.OperationNotAllowed(f"This key may not call {name}.", {"allowed": list(self.operations)})
 
-    def allows(self, scope: Scope, name: str) -> bool:
-        """Return True if the key is allowed to call the operation *name*, such as ``notes_create_page``."""
-        return not (scope == "write" and self.scope == "read") and self._lists(name)
-
-    def _lists(self, name: str) -> bool:
-        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+    def allows(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if the key is allowed to call *operation*."""
+        try:
+            self.check_allowed(connector, operation)
+        except errors.CallerError:
+            return False
+        return True
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Return True unless the key is limited to other connections."""
@@ -314,7 +314,7 @@ def _caller(row: Row[Any]) -> Caller:
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
         mentions=row.mentions,
-        passthrough=row.passthrough,
+        passthrough=bool(row.passthrough),
     )
 
 
@@ -361,10 +361,11 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "manages_connections",
         "operations",
         "mentions",
-        "passthrough",
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    return {name: row[name] for name in columns} | {
-        name: None if row[name] is None else utc_datetime(row[name]) for name in times
-    }
+    return (
+        {name: row[name] for name in columns}
+        | {"passthrough": bool(row["passthrough"])}
+        | {name: None if row[name] is None else utc_datetime(row[name]) for name in times}
+    )

@@ -190,7 +190,7 @@ class _Document:
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
-            "headers": success_headers(operation=True, writes=writes),
+            "headers": success_headers(operation=True, writes=writes, keyed=operation.keyed),
             "content": _json(reference(f"{name}Answer"), example.answer if example else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }

@@ -1,7 +1,7 @@
 """Keys may be allowed to send requests of their own to vendors."""
 
 from alembic import op
-from sqlalchemy import Boolean, Column, false
+from sqlalchemy import Boolean, Column
 
 revision = "0030"
 down_revision = "0029"
@@ -10,4 +10,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("keys", Column("passthrough", Boolean, nullable=False, server_default=false()))
+    op.add_column("keys", Column("passthrough", Boolean))
