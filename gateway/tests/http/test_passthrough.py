@@ -154,14 +154,6 @@ def test_secrets_and_cookies_are_removed_from_responses(gateway: Gateway) -> Non
     assert "set-cookie" not in reply.data["headers"]
 
 
-@requirement("requests-7")
-def test_a_response_of_50_mib_is_not_read(gateway: Gateway) -> None:
-    gateway.fault("notes", fault="status", times=2, status=200, body="x" * 50 * 1024 * 1024)
-
-    assert "upstream_error" == send(gateway, **ME).code
-    assert "outcome_unknown" == send(gateway, **new_page(gateway)).code
-
-
 # Keys
 
 

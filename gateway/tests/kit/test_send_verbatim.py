@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from connector_gateway.core.pacing.pacer import ConnectionPacer
-from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
-from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors import OutcomeUnknown, ResponseTooLarge, UpstreamError, UpstreamFailure
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport
@@ -16,7 +16,7 @@ from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 EXPIRED = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"
-REJECTED = ErrorTable(parse_reason=lambda _: Reason("expired"), rejections=[Rejection({401}, "the test")])
+REJECTED = ErrorTable(parse_reason=lambda _: Reason("expired"), rejections=[VendorRejection({401}, "the test")])
 NO_TABLE = ErrorTable()
 
 
@@ -81,3 +81,16 @@ async def test_a_request_without_a_response_is_sent_once(vendor: VendorServer, t
     with pytest.raises(UpstreamError):
         await upstream.send_verbatim("GET", "/a", Charge("all"), writes=False)
     assert 2 == len(vendor.requests)
+
+
+@requirement("requests-7")
+@pytest.mark.parametrize(("writes", "error"), [(False, ResponseTooLarge), (True, OutcomeUnknown)])
+async def test_a_response_of_50_mib_is_not_read(
+    vendor: VendorServer, transport: Transport, error: type[UpstreamFailure], *, writes: bool
+) -> None:
+    size = 50 * 1024 * 1024
+    vendor.responses.append(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + bytes(size))
+
+    with pytest.raises(error):
+        await client(vendor, transport, NO_TABLE).send_verbatim("POST", "/a", Charge("all"), writes=writes)
+    assert 1 == len(vendor.requests)

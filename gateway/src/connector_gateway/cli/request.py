@@ -11,9 +11,9 @@ from typing_extensions import override
 from connector_gateway.cli.call import DRY_RUN_HELP, PREFER, create_option, print_and_exit
 from connector_gateway.cli.command_groups import Command
 from connector_gateway.cli.connection_lookup import choose_connection
-from connector_gateway.cli.gateway_address import GatewayTarget, data_folder, resolve_target
+from connector_gateway.cli.field_options import Json
 from connector_gateway.cli.gateway_client import Response, send
-from connector_gateway.cli.options import Json
+from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder, resolve_target
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.passthrough import REQUEST
