@@ -230,6 +230,9 @@ class Connector(Generic[C]):
     error_table: ErrorTable = NO_ERRORS
     """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
 
+    prescribed_remedies: Mapping[type[GatewayError], str] = field(default_factory=dict)
+    """Sentences that the contract prescribes before the remedies of errors over HTTP."""
+
     max_concurrent_requests: int | None = None
     """The maximum number of concurrent requests of one account over all processes, if the vendor limits them."""
 
@@ -260,6 +263,9 @@ class Connector(Generic[C]):
 
     sample: SampleCall | None = None
     """The call that ``dev`` shows first."""
+
+    kit_version: int | None = None
+    """The ``kit.VERSION`` that a package was written for. None for the gateway's own connectors."""
 
     passthrough: Passthrough = PLAIN_HTTP
     """The rules for requests that callers write themselves."""
