@@ -30,7 +30,7 @@ IMPORT_SECONDS = 10.0
 NAME = re.compile("[a-z][a-z0-9]{1,19}")
 """A connector's name, which occurs in paths, settings, commands and names of tools."""
 
-PATH = re.compile(r"(/([A-Za-z0-9_.-]+|{\w+}))+")
+PATH = re.compile(r"(/([A-Za-z0-9_-][A-Za-z0-9_.-]*|{\w+}))+")
 PARAMETER = re.compile(r"{\w+}")
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
@@ -40,13 +40,13 @@ RESERVED_OPERATIONS = frozenset({"request", "download", "observe_events", "deliv
 
 OWN_SETTINGS = frozenset(
     {
-        *("access", "admin", "api", "attempts", "backoff", "base", "connectors", "console", "database", "decrypt"),
+        *("access", "admin", "api", "base", "connectors", "console", "database", "decrypt"),
         *("download", "env", "forwarded", "grace", "keep", "link", "log", "max", "metrics", "operator", "port"),
         *("private", "queue", "quota", "retire", "run", "secret", "service", "shared", "stop", "storage", "traces"),
         *("trusted", "upstream", "url", "watch", "workers"),
     }
 )
-"""The first words of the gateway's settings. ``GATEWAY_MAX_BUDGET`` could otherwise have two meanings."""
+"""The first words of the gateway's settings, and of Kubernetes' variables for a service named ``gateway``."""
 
 
 class InvalidConnector(ValueError):
