@@ -104,7 +104,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 
 @requirement("packages-1", "packages-3")
-def test_a_package_is_served_although_another_is_broken(installation: Installation) -> None:
+def test_a_package_is_served_although_another_fails_to_load(installation: Installation) -> None:
     problem = "The connector broken of the package extra 0.3 is not served: its import raised RuntimeError"
 
     assert [f"https://{number}.example" for number in (1, 2, 3)] == installation.links()[:3]
