@@ -12,7 +12,7 @@ GENERATED, CONTRACT = "docs/reference/", "docs/contract/"
 ROOT_BUDGETS: Mapping[str, int] = {
     "README.md": 800,
     "ARCHITECTURE.md": 1_200,
-    "CONTRIBUTING.md": 800,
+    "CONTRIBUTING.md": 1_050,
     "SECURITY.md": 1_000,
     "CHANGELOG.md": 1_000,
 }
@@ -20,7 +20,7 @@ ROOT_BUDGETS: Mapping[str, int] = {
 
 PAGE_BUDGET = 1_500
 GLOSSARY_BUDGET = 350
-TOTAL_BUDGET = 49_300
+TOTAL_BUDGET = 49_500
 README_LINES, CHANGELOG_LINES = 90, 60
 
 FIRST_CALL = (
