@@ -10,6 +10,7 @@ so in the changelog. New names, and new fields with a default, do not raise it.
 PUBLIC_MODULES = (
     "casts",
     "clock",
+    "concurrent_reads",
     "context",
     "errors",
     "errors.aggregation",

@@ -22,6 +22,7 @@ from connector_gateway.connectors.chat.vendor_errors import (
     response_status,
     unwrap,
 )
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.pagination import PageIterator, with_smaller_pages
 from connector_gateway.kit.passthrough import CustomRequest, Passthrough
@@ -233,8 +234,8 @@ class ChatClient:
         visible = self._pages(
             "conversations.list", "channels", query, vendor_models.Conversations, most=MAX_CHANNEL_PAGES
         )
-        channels = [channel for pages in (own, visible) async for page in pages for channel in page.channels]
-        return channels, visible.complete
+        channels, others = await gather_pair(_read_channels(own), _read_channels(visible))
+        return [*channels, *others], visible.complete
 
     def own_conversations(self, types: str) -> PageIterator[vendor_models.Conversations]:
         """Return pages of the app's conversations, including archived ones. Any page may be short or empty.
@@ -334,6 +335,10 @@ class ChatClient:
         return await self._upstream.send(
             "POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON_HEADERS
         )
+
+
+async def _read_channels(pages: PageIterator[vendor_models.Conversations]) -> Sequence[vendor_models.Conversation]:
+    return [channel async for page in pages for channel in page.channels]
 
 
 def parse_scopes(response: UpstreamResponse) -> Scopes:
