@@ -156,6 +156,7 @@ async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
 async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
     [deal] = await run_checks(partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
+    ctx.record_casts(partial(mapping.deals.cast_report, params.model_dump(mode="json"), deal["properties"]))
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
@@ -193,7 +194,9 @@ async def _move(ctx: CrmCall, params: UpdateDeal, deal: vendor_models.Record) ->
     stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    moved = await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    ctx.record_casts(partial(mapping.deals.cast_report, {"pipeline": pipeline, "dealstage": stage}, moved))
+    return moved
 
 
 async def _log(ctx: CrmCall, plan: StoredData) -> bool:
