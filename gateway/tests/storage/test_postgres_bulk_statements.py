@@ -7,18 +7,18 @@ from sqlalchemy import Dialect, Insert, create_engine, insert
 
 from connector_gateway.core.history.runs import PUT_RUN
 from connector_gateway.storage.sql import tables
-from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, _compile_insert
+from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, _Compiled
 
 SQLITE: Dialect = create_engine("sqlite://").dialect
 POSTGRESQL: Dialect = create_engine("postgresql+psycopg://").dialect
-COLUMNS = tuple(column.name for column in tables.runs.columns)
+COLUMNS = [column.name for column in tables.runs.columns]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 11, MAX_ROWS])
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("statement", [insert(tables.runs), PUT_RUN], ids=["insert", "upsert"])
 def test_bulk_statement_texts_equal_those_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
-    compiled = _compile_insert(statement, COLUMNS, dialect)
+    compiled = _Compiled(statement, COLUMNS, dialect)
     expected = statement.values([dict.fromkeys(COLUMNS)] * count).compile(dialect=dialect)
 
     assert str(expected) == compiled.text(count)
@@ -29,8 +29,8 @@ def create_row(number: int) -> dict[str, Any]:
 
 
 def test_parameters_follow_the_order_or_names_of_the_statement() -> None:
-    by_position = _compile_insert(PUT_RUN, COLUMNS, SQLITE).parameters([create_row(0), create_row(1)])
-    by_name = _compile_insert(PUT_RUN, COLUMNS, POSTGRESQL).parameters([create_row(0), create_row(1)])
+    by_position = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([create_row(0), create_row(1)])
+    by_name = _Compiled(PUT_RUN, COLUMNS, POSTGRESQL).parameters([create_row(0), create_row(1)])
 
     assert ["run_0", "run_1"] == [by_position[0], by_position[len(COLUMNS)]]
     assert ["run_0", "run_1"] == [by_name["run_id_m0"], by_name["run_id_m1"]]

@@ -11,12 +11,8 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Insert, Update, bindparam, column, select
-from sqlalchemy import values as values_of_rows
-from sqlalchemy.sql import visitors
+from sqlalchemy import Connection, Dialect, Insert
 from sqlalchemy.sql.base import Executable
-from sqlalchemy.sql.elements import BindParameter
-from sqlalchemy.types import TypeEngine
 
 MAX_ROWS = 32
 """The maximum number of rows in one statement."""
@@ -26,50 +22,33 @@ NO_VALUES: Row = {}
 Put = tuple[Executable, Row]
 """A statement and the values to execute it with."""
 
-
-def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> int:
-    """Execute *statement* for *rows*, which all have the same columns. Returns the number of rows inserted."""
-    return _execute_bulk(connection, _compile_insert(statement, tuple(rows[0]), connection.dialect), rows)
+Inserting = Callable[[Connection, Insert, Sequence[Row]], object]
+"""A function that writes rows of one ``INSERT``."""
 
 
-def update_rows(connection: Connection, statement: Update, rows: Sequence[Row]) -> int:
-    """Execute *statement* on SQLite with its ``bindparam``s set to each of *rows*. Returns the number of rows changed.
-
-    The names of the ``bindparam``s begin with an underscore. A row that several of *rows* name is changed once.
-    """
-    return _execute_bulk(connection, _compile_update(statement, connection.dialect), rows)
-
-
-def _execute_bulk(connection: Connection, compiled: "_Compiled", rows: Sequence[Row]) -> int:
-    changed = 0
+def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
+    """Execute *statement* for *rows*, which all have the same columns."""
+    compiled = _compile_insert(statement, tuple(rows[0]), connection.dialect)
+    cursor = connection.connection.cursor()
     # Few statements matter more than quick ones: after each, the writing thread has to regain the interpreter's lock
     # from the event loop.
-    with closing(connection.connection.cursor()) as cursor:
-        for start in range(0, len(rows), MAX_ROWS):
-            batch = rows[start : start + MAX_ROWS]
-            cursor.execute(compiled.text(len(batch)), compiled.parameters(batch))
-            changed += cursor.rowcount
-    return changed
+    for start in range(0, len(rows), MAX_ROWS):
+        batch = rows[start : start + MAX_ROWS]
+        cursor.execute(compiled.text(len(batch)), compiled.parameters(batch))
+    cursor.close()
 
 
-def put_all(connection: Connection, puts: Sequence[Put], *, distinct: bool = False) -> int:
-    """Execute *puts* and return the number of rows changed.
-
-    Rows of the same ``INSERT``, which must have the same columns, share statements. On SQLite, rows of the same
-    ``UPDATE`` can share them too. Pass *distinct* if a row that several of them name may be changed only once.
-    """
+def put_all(connection: Connection, puts: Sequence[Put], insert: Inserting = insert_rows) -> None:
+    """Execute *puts*. Rows of the same ``INSERT``, which must have the same columns, share statements."""
     by_statement: dict[Executable, list[Row]] = {}
     for statement, values in puts:
         by_statement.setdefault(statement, []).append(values)
-    changed = 0
     for statement, rows in by_statement.items():
         if isinstance(statement, Insert):
-            changed += insert_rows(connection, statement, rows)
-        elif distinct and isinstance(statement, Update):
-            changed += update_rows(connection, statement, rows)
+            insert(connection, statement, rows)
         else:
-            changed += sum([execute(connection, statement, row) for row in rows])
-    return changed
+            for row in rows:
+                execute(connection, statement, row)
 
 
 def execute(connection: Connection, statement: Executable, values: Row = NO_VALUES) -> int:
@@ -92,12 +71,12 @@ def fetch(connection: Connection, statement: Executable, values: Row = NO_VALUES
 
 
 class _Compiled:
-    """A statement for any number of rows, as text and parameters for the driver."""
+    """An ``INSERT`` for any number of rows, as text and parameters for the driver."""
 
-    def __init__(self, create: Callable[[int], Any], types: Mapping[str, TypeEngine[Any]], dialect: Dialect) -> None:
+    def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
         # SQLAlchemy would compile again for each number of rows. The text of a second row is enough to build any
         # number.
-        one, two = (create(number).compile(dialect=dialect) for number in (1, 2))
+        one, two = (statement.values([dict.fromkeys(columns)] * n).compile(dialect=dialect) for n in (1, 2))
         common_length = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False))
         )
@@ -105,19 +84,12 @@ class _Compiled:
         self._row = str(two)[common_length : len(str(two)) - len(self._end)]
         """The text that a second row adds. Its named parameters end in ``_m1``."""
 
-        self._names = None if one.positional else list(types)
-        ordered = [name.removesuffix("_m0") for name in one.positiontup or types]
-        names = [name for name in ordered if name in types]
-        begin, end = (ordered.index(names[0]), ordered.index(names[-1]) + 1)
-        self._before = [one.params[name] for name in ordered[:begin]]
-        self._after = [one.params[name] for name in ordered[end:]]
-        """The constants of the statement before and after its rows."""
-
-        self._values = itemgetter(*names)
+        self._names = None if one.positional else columns
+        ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
         # SQLAlchemy's types still bind the values, so that rows are identical however they were written.
-        converters = [
-            (position, types[name].dialect_impl(dialect).bind_processor(dialect)) for position, name in enumerate(names)
-        ]
+        types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
+        self._values = itemgetter(*ordered)
+        converters = [(position, types[name].bind_processor(dialect)) for position, name in enumerate(ordered)]
         self._converters = [(position, converter) for position, converter in converters if converter is not None]
         """The conversions of the few columns that need one before the driver takes their values."""
 
@@ -132,46 +104,21 @@ class _Compiled:
 
     def parameters(self, rows: Sequence[Row]) -> Any:
         """Return the values of *rows* in the driver's form."""
-        values = list(self._before)
+        values: list[Any] = []
         for row in rows:
             bound = list(self._values(row))
             for position, convert in self._converters:
                 bound[position] = convert(bound[position])
             values += bound
         if self._names is None:
-            return values + self._after
+            return values
         names = (f"{name}_m{number}" for number in range(len(rows)) for name in self._names)
         return dict(zip(names, values, strict=True))
 
 
 @lru_cache(maxsize=64)
 def _compile_insert(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _Compiled:
-    types = {name: statement.table.c[name].type for name in columns}
-    return _Compiled(lambda number: statement.values([dict.fromkeys(columns)] * number), types, dialect)
-
-
-@lru_cache(maxsize=64)
-def _compile_update(statement: Update, dialect: Dialect) -> _Compiled:
-    parameters = statement.compile(dialect=dialect).bind_names
-    types = {name: parameter.type for parameter, name in parameters.items() if name.startswith("_")}
-
-    def create(number: int) -> Any:
-        rows = values_of_rows(*(column(name, kind) for name, kind in types.items()), name="input_rows").data(
-            [
-                tuple(bindparam(f"{name}_m{row}", None, type_=kind) for name, kind in types.items())
-                for row in range(number)
-            ]
-        )
-        # Nested, because Python's driver counts the changes only of statements that begin with ``UPDATE``.
-        source = select(rows.cte(nesting=True)).subquery()
-
-        def replace(element: Any, **_: Any) -> Any:
-            is_row_value = isinstance(element, BindParameter) and element.key in types
-            return source.c[element.key] if is_row_value else None
-
-        return visitors.replacement_traverse(statement, {}, replace)
-
-    return _Compiled(create, types, dialect)
+    return _Compiled(statement, columns, dialect)
 
 
 class _CompiledStatement:

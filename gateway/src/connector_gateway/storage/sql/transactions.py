@@ -1,7 +1,7 @@
 """Transactions for many writers, with one for each writer if the common one fails."""
 
-from collections.abc import Sequence
-from itertools import compress, groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Insert
@@ -10,7 +10,7 @@ from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.sql import pipelined_transactions
 from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, Put, execute, put_all
 from connector_gateway.storage.sql.engines import PREPARED
-from connector_gateway.storage.sql.group_commit_writers import RowWriter, Writer
+from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Writer
 from connector_gateway.storage.sql.pipelined_statements import UNPREPARED_ERRORS, Prepared
 from connector_gateway.storage.sql.unavailable_database import (
     CommitOutcomeUnknown,
@@ -88,7 +88,7 @@ class Transactions:
         connection = self._retained or self._engine.connect().execution_options(writes=True)
         self._retained = None
         try:
-            outcomes = _commit(connection, batch)
+            outcomes = _commit_work(connection, batch) if _has_work(batch) else _commit_rows(connection, batch)
         except BaseException:
             # The pool rolls the transaction back, and checks whether the connection is still usable.
             connection.close()
@@ -102,15 +102,15 @@ class Transactions:
         return prepared if self._prepares else None
 
 
-def _commit(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
+def _has_work(batch: Sequence[Writer]) -> bool:
+    return any(isinstance(writer, FunctionWriter) for writer in batch)
+
+
+def _commit_work(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     """Return the outcome of each of *batch*. SQLAlchemy begins its transaction only if a work executes through it."""
-    driver, rows = connection.connection, _get_single_statement_rows(batch)
-    if rows is None:
-        driver.cursor().execute(BEGIN)
-        outcomes = _execute_writers(connection, batch)
-    else:
-        put_all(connection, rows)
-        outcomes = [True] * len(batch)
+    driver = connection.connection
+    driver.cursor().execute(BEGIN)
+    outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _execute_writers(connection, group)]
     with detect_unconfirmed_commit(connection):
         if connection.in_transaction():
             connection.commit()
@@ -119,38 +119,32 @@ def _commit(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     return outcomes
 
 
-def _execute_writers(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
-    """Return the outcome of each of *batch*. Only consecutive rows are combined."""
-    outcomes: list[Any] = []
-    for _, group in groupby(batch, key=type):
-        writers = list(group)
-        rows = [writer for writer in writers if isinstance(writer, RowWriter)]
-        outcomes += _execute_rows(connection, rows)
-        outcomes += [writer.work(connection) for writer in writers if not isinstance(writer, RowWriter)]
+def _commit_rows(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
+    """Return the outcome of each of *batch*, which has only rows and therefore needs only the driver."""
+    driver, rows = connection.connection, _get_single_statement_rows(batch)
+    if rows is None:
+        driver.cursor().execute(BEGIN)
+        outcomes = _execute_writers(connection, iter(batch))
+    else:
+        put_all(connection, rows)
+        outcomes = [True] * len(batch)
+    with detect_unconfirmed_commit(connection):
+        connection.dialect.do_commit(driver)
     return outcomes
 
 
-def _execute_rows(connection: Connection, writers: Sequence[RowWriter]) -> list[bool]:
-    """Write the rows of each of *writers* whose fence holds. Returns whether each fence held."""
-    fences_held = iter(_execute_fences(connection, [writer.fence for writer in writers if writer.fence]))
-    passed = [writer.fence is None or next(fences_held) for writer in writers]
-    put_all(connection, [put for writer in compress(writers, passed) for put in writer.puts])
-    return passed
-
-
-def _execute_fences(connection: Connection, fences: Sequence[Put]) -> Sequence[bool]:
-    """Execute *fences* and return whether each holds.
-
-    Nearly always all of them hold, so they are executed together first, and one by one only if they do not.
-    """
-    if len(fences) > 1:
-        cursor = connection.connection.cursor()
-        cursor.execute("SAVEPOINT fences")
-        if put_all(connection, fences, distinct=True) == len(fences):
-            cursor.execute("RELEASE fences")
-            return [True] * len(fences)
-        cursor.execute("ROLLBACK TO fences")
-    return [execute(connection, *fence) == 1 for fence in fences]
+def _execute_writers(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
+    """Return the outcome of each of *writers*, which are of one kind."""
+    outcomes: list[Any] = []
+    puts: list[Put] = []
+    for writer in writers:
+        if isinstance(writer, FunctionWriter):
+            outcomes.append(writer.work(connection))
+        else:
+            outcomes.append(writer.fence is None or execute(connection, *writer.fence) == 1)
+            puts += writer.puts if outcomes[-1] else ()
+    put_all(connection, puts)
+    return outcomes
 
 
 def _get_single_statement_rows(batch: Sequence[Writer]) -> Sequence[Put] | None:
