@@ -71,6 +71,9 @@ class CreateKey(Params):
     with the header ``Prefer: mentions=neutralise``.
     """
 
+    passthrough: bool = False
+    """Lets the key also send requests of its own to the vendors' APIs, through the connections that it can use."""
+
 
 class ListKeys(ListParams):
     """The requested page of keys."""
@@ -104,6 +107,9 @@ class KeyRecord(Result):
 
     mentions: Mentions | None
     """Decides if texts that the key writes notify the people whom they mention; null leaves that to the call."""
+
+    passthrough: bool
+    """True if the key may send requests of its own to the vendors' APIs."""
 
     ending: str
     """The last four characters of the key, to recognise it by."""
@@ -142,6 +148,7 @@ async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKe
         manages_connections=params.manages_connections,
         operations=params.operations,
         mentions=params.mentions,
+        passthrough=params.passthrough,
     )
     return CreatedKey(**created)
 

@@ -22,7 +22,7 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.kit.operation import AnyOperation, Scope
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -60,20 +60,30 @@ class Caller:
     mentions: MentionRule | None = None
     """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
-    def check_allowed(self, connector: str, operation: AnyOperation) -> None:
-        """Raise an error if the key's scope or its list of operations does not include *operation*."""
-        if operation.scope == "write" and self.scope == "read":
-            raise errors.WriteScopeRequired("This key may only read.")
-        if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
-            raise errors.OperationNotAllowed(
-                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
-            )
+    passthrough: bool = False
+    """Whether the key may send requests of its own to vendors' APIs."""
 
-    def allows(self, scope: Scope, name: str) -> bool:
-        """Return True if the key is allowed to call the operation *name*, such as ``notes_create_page``."""
-        if scope == "write" and self.scope == "read":
+    def check_allowed(self, connector: str, operation: AnyOperation) -> None:
+        """Raise an error if the key's scope, permissions or list of operations do not include *operation*."""
+        if operation.permission is not None and not self.passthrough:
+            raise errors.OperationNotAllowed(
+                "This key may not send requests of its own to vendors.",
+                {"permission": operation.permission},
+                remedy="Use a key with the permission passthrough. An operator can create one with {create_key}.",
+            )
+        if operation.permission is None and operation.scope == "write" and self.scope == "read":
+            raise errors.WriteScopeRequired("This key may only read.")
+        name = f"{connector}_{operation.name}"
+        if self.operations is not None and not any(fnmatchcase(name, pattern) for pattern in self.operations):
+            raise errors.OperationNotAllowed(f"This key may not call {name}.", {"allowed": list(self.operations)})
+
+    def allows(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if the key is allowed to call *operation*."""
+        try:
+            self.check_allowed(connector, operation)
+        except errors.CallerError:
             return False
-        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+        return True
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Return True unless the key is limited to other connections."""
@@ -135,9 +145,11 @@ class ApiKeys:
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
+        passthrough: bool = False,
     ) -> dict[str, Any]:
         """Create a key. Only this result contains the ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
+        _check_mentions(mentions, passthrough=passthrough)
         _check_operations(operations or (), self.operations)
         self._check_expiry(expires_at)
         key, now = generate_key(), self.clock.now()
@@ -157,6 +169,7 @@ class ApiKeys:
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
             "mentions": mentions,
+            "passthrough": passthrough,
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
@@ -165,7 +178,12 @@ class ApiKeys:
             return row
 
         work = with_audit_entry(
-            create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections
+            create,
+            "create_key",
+            row["key_id"],
+            scope=scope,
+            manages_connections=manages_connections,
+            passthrough=passthrough,
         )
         await self.database.write(work)
         return {"key": key} | _public(row)
@@ -294,6 +312,7 @@ def _caller(row: Row[Any]) -> Caller:
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
         mentions=row.mentions,
+        passthrough=bool(row.passthrough),
     )
 
 
@@ -303,6 +322,15 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         raise errors.InvalidParameters(
             "A key that manages connections cannot be limited to some of them.",
             {"parameter": "connection_ids", "message": "Only allowed for keys that do not manage connections"},
+        )
+
+
+def _check_mentions(mentions: MentionRule | None, *, passthrough: bool) -> None:
+    """Raise ``InvalidParameters`` for a key whose requests to vendors would evade its rule for mentions."""
+    if mentions == NEUTRALISE and passthrough:
+        raise errors.InvalidParameters(
+            "A key that neutralises mentions cannot send requests of its own to vendors.",
+            {"parameter": "passthrough", "message": "Only allowed for keys that do not neutralise mentions"},
         )
 
 
@@ -334,6 +362,8 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    return {name: row[name] for name in columns} | {
-        name: None if row[name] is None else utc_datetime(row[name]) for name in times
-    }
+    return (
+        {name: row[name] for name in columns}
+        | {"passthrough": bool(row["passthrough"])}
+        | {name: None if row[name] is None else utc_datetime(row[name]) for name in times}
+    )

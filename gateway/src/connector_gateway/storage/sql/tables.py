@@ -85,10 +85,12 @@ keys = Table(
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
+    Column("passthrough", Boolean),
 )
 """API keys.
 
-``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``last_used_at`` is updated
+``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``passthrough`` is null in
+keys of a release without it. ``last_used_at`` is updated
 periodically, and may be some seconds old.
 """
 

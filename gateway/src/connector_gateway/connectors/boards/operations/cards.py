@@ -10,9 +10,9 @@ from connector_gateway.connectors.boards.operations.cached_lookups import (
     REMEMBER_SECONDS,
     BoardsCall,
     full_card_id,
-    gather_pair,
 )
 from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
