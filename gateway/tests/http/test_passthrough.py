@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
@@ -211,6 +213,20 @@ def test_a_connection_of_another_workspace_is_not_found(gateway: Gateway) -> Non
     reply = send(gateway, http_headers={"Authorization": f"Bearer {key}"}, **ME)
 
     assert (404, "connection_not_found", None) == (reply.status, reply.code, reply.body["connector"])
+
+
+def test_a_connection_whose_connector_is_not_installed_is_not_found(gateway: Gateway) -> None:
+    created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", {"token": "token-of-chat"}))
+    rename = update(tables.connections).where(tables.connections.c.connection_id == created["connection_id"])
+
+    async def remove_connector() -> None:
+        await gateway.app.database.write(lambda db: db.execute(rename.values(connector="removed")).rowcount)
+
+    gateway.run(remove_connector())
+    reply = gateway.request("POST", f"/v1/connections/{created['connection_id']}/request", json=ME)
+
+    assert (404, "connection_not_found") == (reply.status, reply.code)
+    assert "The connector removed of connection" in reply.body["error"]["message"]
 
 
 # Sent once

@@ -170,8 +170,10 @@ class InDoubtResolver:
         Objects of other workspaces are not named.
         """
         remaining = 0.0 if entry is None else entry.settles_at - self._database.time()
+        is_permanent = entry is not None and entry.restored and remaining <= 0
         return OutcomeUnknown(
             "There are equal objects, and it is unknown which of them this call has created; nothing was sent again.",
+            *([{"restored": True}] if is_permanent else []),
             *({"candidate": item.object_id} for item in matches[:MAX_CANDIDATES]),
             retry_after=remaining if remaining > 0 else None,
         )

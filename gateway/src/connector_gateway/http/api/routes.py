@@ -135,7 +135,8 @@ class RequestEndpoint:
             endpoint = self._unknown
         else:
             visible = connection is not None and connection.workspace_id == caller.workspace_id
-            endpoint = self._endpoints[connection.connector] if connection and visible else self._unknown
+            name = connection.connector if connection and visible else ""
+            endpoint = self._endpoints.get(name, self._unknown)
         await endpoint(scope, receive, send)
 
 
