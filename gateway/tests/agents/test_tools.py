@@ -349,6 +349,27 @@ async def test_a_dry_run_of_a_write_describes_its_effect(gateway: Gateway) -> No
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
 
 
+@requirement("mcp-17", "common-233")
+async def test_a_dry_run_shows_what_a_person_can_check(gateway: Gateway) -> None:
+    email = {"to": ["ada@example.com"], "subject": "Hello", "body_html": "<p>Hi</p>", "dry_run": True}
+    message = {"channel": gateway.examples("chat")["channel_id"], "text": "Hi <!here>", "dry_run": True}
+    async with agent(gateway) as client:
+        sent = (await client.call_tool("mail_send_message", email)).structured_content["dry_run"]
+        posted = (await client.call_tool("chat_post_message", message)).structured_content["dry_run"]
+    preview = sent["requests"][0]["preview"]
+
+    assert (["ada@example.com"], "Hello", "Hi", []) == (
+        preview["to"],
+        preview["subject"],
+        preview["text"],
+        preview["attachments"],
+    )
+    assert ["ada@example.com"] == sent["notifies"]
+    # Mentions of agents are neutralised, so that only the members of the channel are notified.
+    assert "Hi &lt;!here&gt;" == posted["requests"][0]["body"]["text"]
+    assert [f"members of {message['channel']}"] == posted["notifies"]
+
+
 @requirement("mcp-17")
 @pytest.mark.parametrize(
     ("tool", "value"), [("boards_create_card", "yes"), ("boards_create_card", 1), ("notes_list_databases", True)]

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import Struct, field
 
 from connector_gateway.kit import errors
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.clock import Clock, to_milliseconds
 from connector_gateway.kit.errors.vendor_error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.upstream.budget import Charge, Deadline, Pacer, Reservation
@@ -504,8 +504,8 @@ class UpstreamClient(Struct):
             raise
         finally:
             if was_sent:
-                waited, duration = sent - queued, time.perf_counter() - sent
-                record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
+                waited, duration = to_milliseconds(sent - queued), to_milliseconds(time.perf_counter() - sent)
+                record = RequestRecord(sent_at, request.method, request.path, status, waited, duration)
                 self.log.requests.append(record)
                 service.on_request_end(record)
         return response
@@ -523,7 +523,7 @@ class UpstreamClient(Struct):
         async with AsyncExitStack() as until_end, AsyncExitStack() as until_headers:
             await (until_end if buffered else until_headers).enter_async_context(self._slot(deadline, large=buffered))
             sent = time.perf_counter()
-            waited = (sent - queued) * 1000
+            waited = to_milliseconds(sent - queued)
             record = RequestRecord(self.service.clock.now(), request.method, request.path, None, waited, 0.0)
             self.log.requests.append(record)
             until_end.callback(lambda: self._finish_record(record, sent))
@@ -540,7 +540,7 @@ class UpstreamClient(Struct):
         return response
 
     def _finish_record(self, record: RequestRecord, sent: float) -> None:
-        record.duration_ms = (time.perf_counter() - sent) * 1000
+        record.duration_ms = to_milliseconds(time.perf_counter() - sent)
         self.service.on_request_end(record)
 
     def _raise_unless_retryable(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -25,6 +25,8 @@ from sqlalchemy import (
     text,
 )
 from typing_extensions import override
+
+from connector_gateway.kit.json_encoding import encode_json
 
 metadata = MetaData()
 
@@ -48,7 +50,7 @@ class MsgspecJson(TypeDecorator[Any]):
 
 
 def _encode(value: Any) -> str | None:
-    return None if value is None else to_json(value).decode()
+    return None if value is None else encode_json(value).decode()
 
 
 def _decode(text: str | None) -> Any:

@@ -158,6 +158,7 @@ async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
     check = partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines))
     [deal], contact_id = await gather_pair(run_checks(check), _full_contact_id(ctx, params.contact_id))
+    ctx.record_casts(partial(mapping.deals.cast_report, params.model_dump(mode="json"), deal["properties"]))
     return {**deal, "contact_id": contact_id, **await in_doubt_search.our_creator_id(ctx)}
 
 
@@ -197,7 +198,9 @@ async def _move(ctx: CrmCall, params: UpdateDeal, deal: vendor_models.Record) ->
     stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    moved = await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    ctx.record_casts(partial(mapping.deals.cast_report, {"pipeline": pipeline, "dealstage": stage}, moved))
+    return moved
 
 
 async def _log(ctx: CrmCall, plan: StoredData) -> bool:
