@@ -17,6 +17,7 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
+from connector_gateway.core.access.agents import Agents
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
@@ -114,7 +115,13 @@ def listen() -> None:
         "_grant",
         lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"),
     )
-    _after(ApiKeys, "create", lambda created: LEAKS.learn([created["key"]], "an API key"))
+    _after(ApiKeys, "create", lambda created: LEAKS.learn([created.get("key") or created["code"]], "an API key"))
+    _after(Agents, "authorise", lambda code: LEAKS.learn(filter(None, [code]), "an agent's code"))
+    _after(
+        Agents,
+        "exchange",
+        lambda issued: LEAKS.learn([issued.access, issued.refresh] if issued else [], "an agent's token"),
+    )
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
     _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
     _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))

@@ -35,6 +35,15 @@ PREFIX = "cgw_"
 SECRET_LENGTH = 43
 """Characters of 32 random bytes in URL-safe Base64. A checksum of six hexadecimal digits follows."""
 
+CODE_SECONDS = 10 * 60.0
+"""Seconds for which the code of an agent is valid."""
+
+CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""The characters of codes: Crockford's Base32, without letters that look like others."""
+
+ACCESS_PREFIX = "cgwa_"
+"""The prefix of agents' access tokens, which only the MCP endpoint accepts."""
+
 CALLS_PER_MINUTE = 120
 
 MAX_REPORTED_NAMES = 10
@@ -135,28 +144,33 @@ class ApiKeys:
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
+        for_agent: bool = False,
     ) -> dict[str, Any]:
-        """Create a key. Only this result contains the ``key`` itself."""
+        """Create a key. Only this result contains the ``key`` itself.
+
+        A key *for_agent* is a grant without a secret. Its ``code`` can be used once, until the key expires.
+        """
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self.operations)
         self._check_expiry(expires_at)
-        key, now = generate_key(), self.clock.now()
+        secret, now = generate_code() if for_agent else generate_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
-            "digest": token_digest(key),
-            "ending": key[-4:],
+            "digest": token_digest(secret),
+            "ending": "" if for_agent else secret[-4:],
             "name": name,
             "scope": scope,
             "calls_per_minute": calls_per_minute,
             "connection_ids": None if connection_ids is None else list(connection_ids),
             "created_at": now,
-            "expires_at": expires_at,
+            "expires_at": now + CODE_SECONDS if for_agent else expires_at,
             "revoked_at": None,
             "last_used_at": None,
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
             "mentions": mentions,
+            "agent": "" if for_agent else None,
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
@@ -164,11 +178,32 @@ class ApiKeys:
             connection.execute(insert(tables.keys), row)
             return row
 
-        work = with_audit_entry(
-            create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections
-        )
+        act = "create_agent_code" if for_agent else "create_key"
+        work = with_audit_entry(create, act, row["key_id"], scope=scope, manages_connections=manages_connections)
         await self.database.write(work)
-        return {"key": key} | _public(row)
+        return {"code" if for_agent else "key": secret} | _public(row)
+
+    def limit_rights(self, rights: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        """Return *rights* for a new key, limited to those of *caller*.
+
+        Raises ``InvalidParameters`` if none of the requested operations remains.
+        """
+        requested, operations = rights["operations"] or ["*"], rights["operations"]
+        if caller.operations is not None:
+            names = [name for name in self.operations if any(fnmatchcase(name, pattern) for pattern in requested)]
+            operations = [name for name in names if any(fnmatchcase(name, pattern) for pattern in caller.operations)]
+        if operations == []:
+            raise errors.InvalidParameters(
+                "This key may call none of the operations.",
+                {"parameter": "operations", "value": requested, "allowed": list(caller.operations or ())},
+            )
+        return {
+            **rights,
+            "scope": "read" if caller.scope == "read" else rights["scope"],
+            "operations": operations,
+            "calls_per_minute": min(rights["calls_per_minute"], caller.calls_per_minute),
+            "mentions": NEUTRALISE if caller.mentions == NEUTRALISE else rights["mentions"],
+        }
 
     async def page(
         self, workspace_id: WorkspaceId | None, before: str | None, limit: int
@@ -225,7 +260,7 @@ class ApiKeys:
         row = await self.database.read(lambda connection: connection.execute(UNREVOKED, {"_digest": digest}).first())
         if row is None or not hmac.compare_digest(row.digest, digest):
             return None
-        return _caller(row)
+        return to_caller(row)
 
 
 UNREVOKED = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
@@ -245,6 +280,11 @@ def generate_key(prefix: str = PREFIX) -> str:
     """Return a new key: a prefix for secret scanners, 43 random characters, and a checksum against typing errors."""
     body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
+
+
+def generate_code() -> str:
+    """Return a code that a person can copy: four groups of five characters, 100 random bits."""
+    return "-".join("".join(secrets.choice(CODE_ALPHABET) for _ in range(5)) for _ in range(4))
 
 
 def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
@@ -278,6 +318,8 @@ def _malformed_key_message(key: str) -> str:
         return "The word Bearer occurs twice before the API key."
     if key.startswith(PREFIX):
         return "The API key is incomplete or mistyped."
+    if key.startswith(ACCESS_PREFIX):
+        return "This is an access token of an agent, which only /mcp accepts."
     return f"This is not an API key of this gateway. Its keys begin with {PREFIX}."
 
 
@@ -285,7 +327,8 @@ def _checksum(body: str) -> str:
     return f"{zlib.crc32(body.encode()) & 0xFFFFFF:06x}"
 
 
-def _caller(row: Row[Any]) -> Caller:
+def to_caller(row: Row[Any]) -> Caller:
+    """Return the caller of a row with the columns of ``keys``."""
     return Caller(
         key_id=row.key_id,
         workspace_id=row.workspace_id,
@@ -333,6 +376,7 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "manages_connections",
         "operations",
         "mentions",
+        "agent",
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")

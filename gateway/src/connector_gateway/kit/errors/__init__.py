@@ -78,6 +78,7 @@ from connector_gateway.kit.errors.files import FileTooLarge as FileTooLarge
 from connector_gateway.kit.errors.files import LinkNotFound as LinkNotFound
 from connector_gateway.kit.errors.files import UrlNotAllowed as UrlNotAllowed
 from connector_gateway.kit.errors.files import UrlUnreachable as UrlUnreachable
+from connector_gateway.kit.errors.management import AgentsOff as AgentsOff
 from connector_gateway.kit.errors.management import HookNotFound as HookNotFound
 from connector_gateway.kit.errors.management import HookSecretKnown as HookSecretKnown
 from connector_gateway.kit.errors.management import KeyNotFound as KeyNotFound
