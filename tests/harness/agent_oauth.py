@@ -128,10 +128,11 @@ def returned(page: httpx.Response) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(url).query))
 
 
+@dataclass(eq=False, repr=False)
 class HostedDocuments(PublicFileFetcher):
     """Fetches ``https://client.example`` from *site*, which has neither a public address nor a certificate."""
 
-    site = ""
+    site: str = field(kw_only=True, default="")
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """Fetch a file."""

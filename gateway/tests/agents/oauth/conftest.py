@@ -47,8 +47,7 @@ def site() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, site: str) -> Iterator[Gateway]:
     connectors = {"notes": NOTES, "boards": BOARDS}
-    files = HostedDocuments(30, 1_000_000, trusted=[site])
-    files.site = site
+    files = HostedDocuments(30, 1_000_000, trusted=[site], site=site)
     with (
         run_emulators(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,
         run_gateway(
@@ -67,3 +66,12 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, site: str) -> Iterator[Gat
 def agent(gateway: Gateway) -> Iterator[OAuthAgent]:
     with httpx.Client(timeout=30) as http:
         yield OAuthAgent(gateway, http)
+
+
+@pytest.fixture(scope="module")
+def switched_off(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("off"), connectors={"notes": NOTES}) as gateway,
+    ):
+        yield gateway
