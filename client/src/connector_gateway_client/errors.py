@@ -299,6 +299,10 @@ class KeyNotFound(CallerError):
     """No API key with that identifier exists."""
 
 
+class AgentsOff(CallerError):
+    """Clients of agents cannot be authorised, because GATEWAY_AGENT_OAUTH is off."""
+
+
 class OperatorNotFound(CallerError):
     """No operator with that identifier or name exists."""
 

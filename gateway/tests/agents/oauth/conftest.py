@@ -8,6 +8,7 @@ import pytest
 
 from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.notes import NOTES
+from connector_gateway.kit.operation import AnyConnector
 from harness.agent_oauth import REDIRECT_URI, HostedDocuments, OAuthAgent
 from harness.file_server import redirect_to, scripted_response, serve_files
 from harness.gateway_server import Gateway, free_port, run_gateway
@@ -46,7 +47,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, site: str) -> Iterator[Gateway]:
-    connectors = {"notes": NOTES, "boards": BOARDS}
+    connectors: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
     files = HostedDocuments(30, 1_000_000, trusted=[site], site=site)
     with (
         run_emulators(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,

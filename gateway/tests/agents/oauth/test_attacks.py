@@ -22,7 +22,7 @@ def problem(response: httpx.Response) -> str:
     return HtmlPage(response).alert
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 @pytest.mark.parametrize(
     "uri",
     [
@@ -49,7 +49,7 @@ def test_a_redirect_uri_that_nearly_matches_is_rejected(agent: OAuthAgent, uri: 
     assert "is not one of the client's" in problem(response)
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 def test_the_port_on_this_computer_is_free(agent: OAuthAgent) -> None:
     uri = REDIRECT_URI.replace("33418", "50000")
     agent.register()
@@ -60,7 +60,7 @@ def test_the_port_on_this_computer_is_free(agent: OAuthAgent) -> None:
     assert 200 == agent.redeem(code, redirect_uri=uri).status_code
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 @pytest.mark.parametrize(
     "uri",
     [
@@ -85,7 +85,7 @@ def test_applications_can_register_their_scheme(agent: OAuthAgent, uri: str) -> 
     assert 201 == agent.register(redirect_uris=[uri]).status_code
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_a_code_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     agent.register()
     code = agent.consent(agent_code(agent.gateway)["code"])["code"]
@@ -98,7 +98,7 @@ def test_a_code_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_another_client_cannot_use_a_code_or_a_refresh_token(agent: OAuthAgent) -> None:
     agent.register()
     code, own = agent.consent(agent_code(agent.gateway)["code"])["code"], agent.client_id
@@ -116,7 +116,7 @@ def test_another_client_cannot_use_a_code_or_a_refresh_token(agent: OAuthAgent) 
     assert 200 == agent.refresh(tokens["refresh_token"], client_id=own).status_code
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 @pytest.mark.parametrize(
     ("verifier", "error"), [(None, "invalid_request"), ("", "invalid_grant"), ("w" * 43, "invalid_grant")]
 )
@@ -129,7 +129,7 @@ def test_a_code_without_its_verifier_is_worthless(agent: OAuthAgent, verifier: s
     assert (400, error) == (response.status_code, response.json()["error"])
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
@@ -154,7 +154,7 @@ def test_an_invalid_request_is_reported_to_the_client(
     assert expected == {name: value for name, value in url.params.items() if name != "error_description"}
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_a_token_request_for_another_resource_is_rejected(agent: OAuthAgent) -> None:
     agent.register()
     code = agent.consent(agent_code(agent.gateway)["code"])["code"]
@@ -164,7 +164,7 @@ def test_a_token_request_for_another_resource_is_rejected(agent: OAuthAgent) -> 
     assert (400, "invalid_target") == (response.status_code, response.json()["error"])
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_an_access_token_opens_no_other_route(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
     headers = {"Authorization": f"Bearer {tokens['access_token']}"}
@@ -201,7 +201,7 @@ def test_a_token_sees_only_its_workspace(agent: OAuthAgent) -> None:
     assert "connection_not_found" == reply["result"]["structuredContent"]["error"]["code"]
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_a_refresh_token_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     first = agent.authorised()
     second = agent.refresh(first["refresh_token"]).json()
@@ -213,7 +213,7 @@ def test_a_refresh_token_that_is_used_twice_ends_the_grant(agent: OAuthAgent) ->
     assert [401, 401] == [agent.call(tokens["access_token"]).status_code for tokens in (first, second)]
 
 
-@requirement("mcp-24")
+@requirement("mcp-44")
 def test_a_refresh_token_that_is_used_concurrently_is_exchanged_once(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
 
@@ -224,7 +224,7 @@ def test_a_refresh_token_that_is_used_concurrently_is_exchanged_once(agent: OAut
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_code_of_a_person_is_used_once(agent: OAuthAgent) -> None:
     agent.register()
     request, code = agent.open_consent(), agent_code(agent.gateway)["code"]
@@ -235,7 +235,7 @@ def test_a_code_of_a_person_is_used_once(agent: OAuthAgent) -> None:
     assert 1 == sum("refresh" in page.headers for page in pages)
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_wrong_code_grants_nothing(agent: OAuthAgent) -> None:
     agent.register()
     request = agent.open_consent()
@@ -261,7 +261,7 @@ def test_a_code_is_neither_a_key_nor_an_access_token(agent: OAuthAgent) -> None:
     )
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -281,7 +281,7 @@ def test_an_invalid_client_metadata_document_is_rejected(agent: OAuthAgent, docu
     assert message in problem(response)
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 @pytest.mark.parametrize(
     "url",
     [
@@ -304,7 +304,7 @@ def test_an_unknown_client_is_rejected(agent: OAuthAgent, client_id: str) -> Non
     assert "It has to register again." in problem(agent.authorize(client_id=client_id))
 
 
-@requirement("mcp-22")
+@requirement("mcp-42")
 def test_registrations_in_a_loop_store_nothing(agent: OAuthAgent) -> None:
     async def rows() -> list[int]:
         counts = [select(func.count()).select_from(table) for table in tables.metadata.sorted_tables]
@@ -363,7 +363,7 @@ def test_names_of_clients_are_shown_as_text(agent: OAuthAgent) -> None:
     assert "&lt;b&gt;Bank\ufffd&lt;/b&gt;" in page.text
 
 
-@requirement("mcp-21")
+@requirement("mcp-41")
 def test_nothing_is_served_unless_it_is_on(switched_off: Gateway) -> None:
     paths = ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/oauth/authorize"]
 

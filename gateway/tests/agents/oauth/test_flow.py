@@ -98,7 +98,7 @@ def key(gateway: Gateway, key_id: str) -> dict[str, Any]:
     return found
 
 
-@requirement("mcp-21")
+@requirement("mcp-41")
 def test_a_request_without_a_key_names_the_metadata(agent: OAuthAgent) -> None:
     base = agent.gateway.base_url
 
@@ -115,7 +115,7 @@ def test_a_request_without_a_key_names_the_metadata(agent: OAuthAgent) -> None:
     assert server["client_id_metadata_document_supported"]
 
 
-@requirement("mcp-25")
+@requirement("mcp-45")
 def test_an_agent_is_a_key_that_can_be_listed_and_revoked(agent: OAuthAgent) -> None:
     code = agent_code(agent.gateway, name="Research")
     waiting = key(agent.gateway, code["key_id"])["agent"]
@@ -135,7 +135,7 @@ def test_an_agent_is_a_key_that_can_be_listed_and_revoked(agent: OAuthAgent) -> 
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_person_narrows_the_rights_of_the_code(agent: OAuthAgent) -> None:
     notes = agent.gateway.connections["notes"]
     code = agent_code(agent.gateway)
@@ -152,7 +152,7 @@ def test_a_person_narrows_the_rights_of_the_code(agent: OAuthAgent) -> None:
     assert "read" == tokens["scope"]
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_person_cannot_grant_more_than_the_code_allows(agent: OAuthAgent) -> None:
     notes, boards = agent.gateway.connections["notes"], agent.gateway.connections["boards"]
     code = agent_code(agent.gateway, scope="read", connection_ids=[notes], operations=["notes_list_*"])
@@ -170,7 +170,7 @@ def test_a_person_cannot_grant_more_than_the_code_allows(agent: OAuthAgent) -> N
     assert "notes_create_page" not in record["operations"]
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_grant_of_everything_includes_later_connections(agent: OAuthAgent) -> None:
     code = agent_code(agent.gateway)
     agent.register()
@@ -201,7 +201,7 @@ def test_a_request_for_reads_suggests_only_reads(agent: OAuthAgent) -> None:
     assert "read" == agent.redeem(answer["code"]).json()["scope"]
 
 
-@requirement("mcp-23")
+@requirement("mcp-43")
 def test_a_person_cancels(agent: OAuthAgent) -> None:
     agent.register()
     request = agent.open_consent()
@@ -212,7 +212,7 @@ def test_a_person_cancels(agent: OAuthAgent) -> None:
     assert {"error": "access_denied", "state": "a state", "iss": agent.gateway.base_url} == answer
 
 
-@requirement("mcp-26")
+@requirement("mcp-46")
 def test_a_client_revokes_its_grant(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
 
