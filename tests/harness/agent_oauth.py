@@ -103,7 +103,7 @@ class OAuthAgent:
     def authorised(self, **rights: Any) -> dict[str, Any]:
         """Register, authorise, and return the token response."""
         self.register()
-        response = self.redeem(self.consent(agent_code(self.gateway, **rights)["code"])["code"])
+        response = self.redeem(self.consent(agent_code(self.gateway, **rights)["agent_code"])["code"])
         assert 200 == response.status_code, response.text
         tokens: dict[str, Any] = response.json()
         return tokens

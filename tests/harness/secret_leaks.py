@@ -134,7 +134,7 @@ def listen() -> None:
 
 def _creating(created: Mapping[str, Any]) -> None:
     LEAKS.learn([created["key"]], "an API key") if "key" in created else LEAKS.learn(
-        [created["code"]], "an agent's code"
+        [created["agent_code"]], "an agent's code"
     )
 
 

@@ -153,7 +153,7 @@ class CreatedKey(KeyRecord):
 class CreatedAgentCode(KeyRecord):
     """A new agent, the only time with its code."""
 
-    code: str = Field(repr=False)
+    agent_code: str = Field(repr=False)
     """To be entered within ten minutes on the page that the agent's client opens. It can be used once."""
 
 

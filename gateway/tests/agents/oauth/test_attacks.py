@@ -22,7 +22,7 @@ def problem(response: httpx.Response) -> str:
     return HtmlPage(response).alert
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     "uri",
     [
@@ -49,18 +49,18 @@ def test_a_redirect_uri_that_nearly_matches_is_rejected(agent: OAuthAgent, uri: 
     assert "is not one of the client's" in problem(response)
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 def test_the_port_on_this_computer_is_free(agent: OAuthAgent) -> None:
     uri = REDIRECT_URI.replace("33418", "50000")
     agent.register()
 
-    code = agent.consent(agent_code(agent.gateway)["code"], redirect_uri=uri)["code"]
+    code = agent.consent(agent_code(agent.gateway)["agent_code"], redirect_uri=uri)["code"]
 
     assert 400 == agent.redeem(code).status_code
     assert 200 == agent.redeem(code, redirect_uri=uri).status_code
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     "uri",
     [
@@ -85,10 +85,10 @@ def test_applications_can_register_their_scheme(agent: OAuthAgent, uri: str) -> 
     assert 201 == agent.register(redirect_uris=[uri]).status_code
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_a_code_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     agent.register()
-    code = agent.consent(agent_code(agent.gateway)["code"])["code"]
+    code = agent.consent(agent_code(agent.gateway)["agent_code"])["code"]
 
     tokens = agent.redeem(code).json()
     again = agent.redeem(code)
@@ -98,10 +98,10 @@ def test_a_code_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_another_client_cannot_use_a_code_or_a_refresh_token(agent: OAuthAgent) -> None:
     agent.register()
-    code, own = agent.consent(agent_code(agent.gateway)["code"])["code"], agent.client_id
+    code, own = agent.consent(agent_code(agent.gateway)["agent_code"])["code"], agent.client_id
     agent.register(client_name="Another")
     thief = agent.client_id
 
@@ -116,20 +116,20 @@ def test_another_client_cannot_use_a_code_or_a_refresh_token(agent: OAuthAgent) 
     assert 200 == agent.refresh(tokens["refresh_token"], client_id=own).status_code
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 @pytest.mark.parametrize(
     ("verifier", "error"), [(None, "invalid_request"), ("", "invalid_grant"), ("w" * 43, "invalid_grant")]
 )
 def test_a_code_without_its_verifier_is_worthless(agent: OAuthAgent, verifier: str | None, error: str) -> None:
     agent.register()
-    code = agent.consent(agent_code(agent.gateway)["code"])["code"]
+    code = agent.consent(agent_code(agent.gateway)["agent_code"])["code"]
 
     response = agent.redeem(code, code_verifier=verifier)
 
     assert (400, error) == (response.status_code, response.json()["error"])
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
@@ -154,17 +154,17 @@ def test_an_invalid_request_is_reported_to_the_client(
     assert expected == {name: value for name, value in url.params.items() if name != "error_description"}
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_a_token_request_for_another_resource_is_rejected(agent: OAuthAgent) -> None:
     agent.register()
-    code = agent.consent(agent_code(agent.gateway)["code"])["code"]
+    code = agent.consent(agent_code(agent.gateway)["agent_code"])["code"]
 
     response = agent.redeem(code, resource="https://other.example/mcp")
 
     assert (400, "invalid_target") == (response.status_code, response.json()["error"])
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_an_access_token_opens_no_other_route(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
     headers = {"Authorization": f"Bearer {tokens['access_token']}"}
@@ -179,12 +179,12 @@ def test_an_access_token_opens_no_other_route(agent: OAuthAgent) -> None:
 
 def test_a_refresh_token_and_a_code_are_no_access_tokens(agent: OAuthAgent) -> None:
     agent.register()
-    code = agent.consent(agent_code(agent.gateway)["code"])["code"]
+    code = agent.consent(agent_code(agent.gateway)["agent_code"])["code"]
     tokens = agent.redeem(code).json()
 
-    refused = [agent.call(token).status_code for token in (code, tokens["refresh_token"], tokens["access_token"][:-1])]
+    statuses = [agent.call(token).status_code for token in (code, tokens["refresh_token"], tokens["access_token"][:-1])]
 
-    assert [401] * 3 == refused
+    assert [401] * 3 == statuses
 
 
 def test_a_token_sees_only_its_workspace(agent: OAuthAgent) -> None:
@@ -201,7 +201,7 @@ def test_a_token_sees_only_its_workspace(agent: OAuthAgent) -> None:
     assert "connection_not_found" == reply["result"]["structuredContent"]["error"]["code"]
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_a_refresh_token_that_is_used_twice_ends_the_grant(agent: OAuthAgent) -> None:
     first = agent.authorised()
     second = agent.refresh(first["refresh_token"]).json()
@@ -213,7 +213,7 @@ def test_a_refresh_token_that_is_used_twice_ends_the_grant(agent: OAuthAgent) ->
     assert [401, 401] == [agent.call(tokens["access_token"]).status_code for tokens in (first, second)]
 
 
-@requirement("mcp-44")
+@requirement("oauth-4")
 def test_a_refresh_token_that_is_used_concurrently_is_exchanged_once(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
 
@@ -224,10 +224,10 @@ def test_a_refresh_token_that_is_used_concurrently_is_exchanged_once(agent: OAut
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_code_of_a_person_is_used_once(agent: OAuthAgent) -> None:
     agent.register()
-    request, code = agent.open_consent(), agent_code(agent.gateway)["code"]
+    request, code = agent.open_consent(), agent_code(agent.gateway)["agent_code"]
 
     with ThreadPoolExecutor(4) as pool:
         pages = list(pool.map(lambda _: agent.decide(request, code, allow="yes"), range(4)))
@@ -235,7 +235,7 @@ def test_a_code_of_a_person_is_used_once(agent: OAuthAgent) -> None:
     assert 1 == sum("refresh" in page.headers for page in pages)
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_wrong_code_grants_nothing(agent: OAuthAgent) -> None:
     agent.register()
     request = agent.open_consent()
@@ -247,13 +247,13 @@ def test_a_wrong_code_grants_nothing(agent: OAuthAgent) -> None:
 
 def test_a_code_is_accepted_as_a_person_types_it(agent: OAuthAgent) -> None:
     agent.register()
-    code = agent_code(agent.gateway)["code"].lower().replace("-", " ").replace("0", "o").replace("1", "l")
+    code = agent_code(agent.gateway)["agent_code"].lower().replace("-", " ").replace("0", "o").replace("1", "l")
 
     assert "code" in agent.consent(code)
 
 
 def test_a_code_is_neither_a_key_nor_an_access_token(agent: OAuthAgent) -> None:
-    code = agent_code(agent.gateway)["code"]
+    code = agent_code(agent.gateway)["agent_code"]
 
     assert 401 == agent.call(code).status_code
     assert (
@@ -261,7 +261,7 @@ def test_a_code_is_neither_a_key_nor_an_access_token(agent: OAuthAgent) -> None:
     )
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -281,7 +281,7 @@ def test_an_invalid_client_metadata_document_is_rejected(agent: OAuthAgent, docu
     assert message in problem(response)
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     "url",
     [
@@ -304,7 +304,7 @@ def test_an_unknown_client_is_rejected(agent: OAuthAgent, client_id: str) -> Non
     assert "It has to register again." in problem(agent.authorize(client_id=client_id))
 
 
-@requirement("mcp-42")
+@requirement("oauth-2")
 def test_registrations_in_a_loop_store_nothing(agent: OAuthAgent) -> None:
     async def rows() -> list[int]:
         counts = [select(func.count()).select_from(table) for table in tables.metadata.sorted_tables]
@@ -347,7 +347,7 @@ def test_a_forged_consent_request_is_rejected(agent: OAuthAgent) -> None:
 
 def test_a_form_of_another_page_is_rejected(agent: OAuthAgent) -> None:
     agent.register()
-    form = {"request": agent.open_consent(), "code": agent_code(agent.gateway)["code"], "allow": "yes"}
+    form = {"request": agent.open_consent(), "code": agent_code(agent.gateway)["agent_code"], "allow": "yes"}
     url = f"{agent.gateway.base_url}/oauth/consent"
 
     page = agent.http.post(url, data=form, headers={"Sec-Fetch-Site": "cross-site"})
@@ -355,7 +355,7 @@ def test_a_form_of_another_page_is_rejected(agent: OAuthAgent) -> None:
     assert "The form was sent from another page." == problem(page)
 
 
-def test_names_of_clients_are_shown_as_text(agent: OAuthAgent) -> None:
+def test_names_of_clients_are_escaped(agent: OAuthAgent) -> None:
     agent.register(client_name="<b>Bank\u202e</b>")
 
     page = agent.http.get(agent.authorize().headers["location"])
@@ -363,7 +363,7 @@ def test_names_of_clients_are_shown_as_text(agent: OAuthAgent) -> None:
     assert "&lt;b&gt;Bank\ufffd&lt;/b&gt;" in page.text
 
 
-@requirement("mcp-41")
+@requirement("oauth-1")
 def test_nothing_is_served_unless_it_is_on(switched_off: Gateway) -> None:
     paths = ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/oauth/authorize"]
 

@@ -65,7 +65,7 @@ async def tools(agent: OAuthAgent, auth: OAuthClientProvider) -> list[str]:
 
 async def test_the_official_client_completes_the_flow_and_refreshes_its_tokens(agent: OAuthAgent) -> None:
     memory = Memory()
-    auth = official_client(agent, agent_code(agent.gateway)["code"], memory)
+    auth = official_client(agent, agent_code(agent.gateway)["agent_code"], memory)
 
     first = await tools(agent, auth)
     before = memory.tokens
@@ -82,7 +82,7 @@ async def test_the_official_client_completes_the_flow_and_refreshes_its_tokens(a
 async def test_the_official_client_uses_its_metadata_document(agent: OAuthAgent) -> None:
     memory, url = Memory(), "https://client.example/agent.json"
     code = agent_code(agent.gateway)
-    auth = official_client(agent, code["code"], memory, client_metadata_url=url)
+    auth = official_client(agent, code["agent_code"], memory, client_metadata_url=url)
 
     names = await tools(agent, auth)
 
@@ -98,7 +98,7 @@ def key(gateway: Gateway, key_id: str) -> dict[str, Any]:
     return found
 
 
-@requirement("mcp-41")
+@requirement("oauth-1")
 def test_a_request_without_a_key_names_the_metadata(agent: OAuthAgent) -> None:
     base = agent.gateway.base_url
 
@@ -115,12 +115,12 @@ def test_a_request_without_a_key_names_the_metadata(agent: OAuthAgent) -> None:
     assert server["client_id_metadata_document_supported"]
 
 
-@requirement("mcp-45")
+@requirement("oauth-5")
 def test_an_agent_is_a_key_that_can_be_listed_and_revoked(agent: OAuthAgent) -> None:
     code = agent_code(agent.gateway, name="Research")
     waiting = key(agent.gateway, code["key_id"])["agent"]
     agent.register()
-    tokens = agent.redeem(agent.consent(code["code"])["code"]).json()
+    tokens = agent.redeem(agent.consent(code["agent_code"])["code"]).json()
     call = {"name": "notes_list_databases", "arguments": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
 
@@ -135,14 +135,14 @@ def test_an_agent_is_a_key_that_can_be_listed_and_revoked(agent: OAuthAgent) -> 
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_person_narrows_the_rights_of_the_code(agent: OAuthAgent) -> None:
     notes = agent.gateway.connections["notes"]
     code = agent_code(agent.gateway)
     agent.register()
     chosen = {"scope": "read", "connection": notes, "operation": ["notes_list_databases", "notes_create_page"]}
 
-    answer = returned(agent.decide(agent.open_consent(), code["code"], allow="yes", **chosen))
+    answer = returned(agent.decide(agent.open_consent(), code["agent_code"], allow="yes", **chosen))
     tokens = agent.redeem(answer["code"]).json()
 
     record = key(agent.gateway, code["key_id"])
@@ -152,7 +152,7 @@ def test_a_person_narrows_the_rights_of_the_code(agent: OAuthAgent) -> None:
     assert "read" == tokens["scope"]
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_person_cannot_grant_more_than_the_code_allows(agent: OAuthAgent) -> None:
     notes, boards = agent.gateway.connections["notes"], agent.gateway.connections["boards"]
     code = agent_code(agent.gateway, scope="read", connection_ids=[notes], operations=["notes_list_*"])
@@ -163,28 +163,28 @@ def test_a_person_cannot_grant_more_than_the_code_allows(agent: OAuthAgent) -> N
         "operation": ["notes_create_page", "notes_list_databases"],
     }
 
-    agent.redeem(returned(agent.decide(agent.open_consent(), code["code"], allow="yes", **more))["code"])
+    agent.redeem(returned(agent.decide(agent.open_consent(), code["agent_code"], allow="yes", **more))["code"])
 
     record = key(agent.gateway, code["key_id"])
     assert ("read", [notes]) == (record["scope"], record["connection_ids"])
     assert "notes_create_page" not in record["operations"]
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_grant_of_everything_includes_later_connections(agent: OAuthAgent) -> None:
     code = agent_code(agent.gateway)
     agent.register()
 
-    agent.consent(code["code"])
+    agent.consent(code["agent_code"])
 
     record = key(agent.gateway, code["key_id"])
     assert ("read_write", None, None) == (record["scope"], record["connection_ids"], record["operations"])
 
 
 @pytest.mark.parametrize("missing", ["connection", "operation"])
-def test_an_empty_selection_is_shown_again(agent: OAuthAgent, missing: str) -> None:
+def test_an_empty_selection_is_rejected(agent: OAuthAgent, missing: str) -> None:
     agent.register()
-    code = agent_code(agent.gateway)["code"]
+    code = agent_code(agent.gateway)["agent_code"]
 
     page = agent.decide(agent.open_consent(), code, allow="yes", **{missing: []})
 
@@ -196,12 +196,12 @@ def test_a_request_for_reads_suggests_only_reads(agent: OAuthAgent) -> None:
     agent.register()
     code = agent_code(agent.gateway)
 
-    answer = returned(agent.decide(agent.open_consent(scope="read openid"), code["code"], allow="yes"))
+    answer = returned(agent.decide(agent.open_consent(scope="read openid"), code["agent_code"], allow="yes"))
 
     assert "read" == agent.redeem(answer["code"]).json()["scope"]
 
 
-@requirement("mcp-43")
+@requirement("oauth-3")
 def test_a_person_cancels(agent: OAuthAgent) -> None:
     agent.register()
     request = agent.open_consent()
@@ -212,7 +212,7 @@ def test_a_person_cancels(agent: OAuthAgent) -> None:
     assert {"error": "access_denied", "state": "a state", "iss": agent.gateway.base_url} == answer
 
 
-@requirement("mcp-46")
+@requirement("oauth-6")
 def test_a_client_revokes_its_grant(agent: OAuthAgent) -> None:
     tokens = agent.authorised()
 
@@ -242,5 +242,5 @@ def test_the_console_creates_a_code(agent: OAuthAgent) -> None:
     form = operator.open(operator.open("/console/keys").link("Create agent code"))
     page = operator.submit(form, "Create agent code", workspace_id=agent.gateway.workspace_id, scope="read")
 
-    assert "New code" == page.heading
-    assert "code" in agent.consent(page.one("#code").text)
+    assert "New agent code" == page.heading
+    assert "code" in agent.consent(page.one("#agent_code").text)

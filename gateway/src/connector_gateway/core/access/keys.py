@@ -148,7 +148,7 @@ class ApiKeys:
     ) -> dict[str, Any]:
         """Create a key. Only this result contains the ``key`` itself.
 
-        A key *for_agent* is a grant without a secret. Its ``code`` can be used once, until the key expires.
+        A key *for_agent* is a grant without a secret. Its ``agent_code`` can be used once, until the key expires.
         """
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self.operations)
@@ -181,7 +181,7 @@ class ApiKeys:
         act = "create_agent_code" if for_agent else "create_key"
         work = with_audit_entry(create, act, row["key_id"], scope=scope, manages_connections=manages_connections)
         await self.database.write(work)
-        return {"code" if for_agent else "key": secret} | _public(row)
+        return {"agent_code" if for_agent else "key": secret} | _public(row)
 
     def limit_rights(self, rights: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         """Return *rights* for a new key, limited to those of *caller*.
