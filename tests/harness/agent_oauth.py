@@ -2,16 +2,26 @@
 
 import base64
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
+import httpx2
 from bs4 import BeautifulSoup
+from mcp import Client
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
 
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.context import RemoteFile
 from harness.gateway_server import Gateway
+
+OpenBrowser = Callable[[str], Awaitable[dict[str, str]]]
+"""Opens a URL, and returns the parameters with which the browser returns to the client."""
 
 REDIRECT_URI = "http://127.0.0.1:33418/callback"
 VERIFIER = "v" * 43
@@ -126,6 +136,54 @@ def returned(page: httpx.Response) -> dict[str, str]:
     assert 200 == page.status_code, page.text
     url = page.headers["refresh"].removeprefix("0; url=")
     return dict(parse_qsl(urlsplit(url).query))
+
+
+class Memory:
+    """Stores the tokens and the registration of the official client."""
+
+    def __init__(self) -> None:
+        self.tokens: OAuthToken | None = None
+        self.client: OAuthClientInformationFull | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """Return the stored tokens."""
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store tokens."""
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the stored registration."""
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Store a registration."""
+        self.client = client_info
+
+
+def official_client(url: str, memory: Memory, open_browser: OpenBrowser, **more: Any) -> OAuthClientProvider:
+    """Return the official client's authorization for the endpoint at *url*."""
+    answers: list[dict[str, str]] = []
+
+    async def redirect(url: str) -> None:
+        answers.append(await open_browser(url))
+
+    async def wait_for_callback() -> AuthorizationCodeResult:
+        answer = answers.pop()
+        return AuthorizationCodeResult(code=answer["code"], state=answer["state"], iss=answer["iss"])
+
+    metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(REDIRECT_URI)], client_name="Official client")
+    return OAuthClientProvider(url, metadata, memory, redirect, wait_for_callback, **more)
+
+
+async def list_tools(url: str, auth: OAuthClientProvider) -> list[str]:
+    """Return the names of the tools that the official client is offered."""
+    async with (
+        httpx2.AsyncClient(auth=auth, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), cache=None) as client,
+    ):
+        return [tool.name for tool in (await client.list_tools()).tools]
 
 
 @dataclass(eq=False, repr=False)

@@ -3,74 +3,33 @@
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.auth import OAuthClientProvider
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl
 
-from harness.agent_oauth import REDIRECT_URI, OAuthAgent, agent_code, returned
+from harness.agent_oauth import Memory, OAuthAgent, OpenBrowser, agent_code, list_tools, official_client, returned
 from harness.gateway_server import Gateway
 from harness.html_browser import Browser
 from harness.requirement import requirement
 
 
-class Memory:
-    """Stores the tokens of the official client."""
+def person(agent: OAuthAgent, code: str) -> OpenBrowser:
+    """Return a person who enters *code* on the page that a client opens, and allows access."""
 
-    def __init__(self) -> None:
-        self.tokens: OAuthToken | None = None
-        self.client: OAuthClientInformationFull | None = None
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return self.tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        self.tokens = tokens
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self.client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self.client = client_info
-
-
-def official_client(agent: OAuthAgent, code: str, memory: Memory, **more: Any) -> OAuthClientProvider:
-    """Return the official client's authorization, whose person enters *code*."""
-    answers: list[dict[str, str]] = []
-
-    async def open_browser(url: str) -> None:
+    async def open_browser(url: str) -> dict[str, str]:
         location = agent.http.get(url).headers["location"]
         request = dict(parse_qsl(urlsplit(location).query))["request"]
-        answers.append(returned(agent.decide(request, code, allow="yes")))
+        return returned(agent.decide(request, code, allow="yes"))
 
-    async def wait_for_callback() -> AuthorizationCodeResult:
-        answer = answers.pop()
-        return AuthorizationCodeResult(code=answer["code"], state=answer["state"], iss=answer["iss"])
-
-    metadata = OAuthClientMetadata(redirect_uris=[AnyUrl(REDIRECT_URI)], client_name="Official client")
-    url = f"{agent.gateway.base_url}/mcp"
-    return OAuthClientProvider(url, metadata, memory, open_browser, wait_for_callback, **more)
-
-
-async def tools(agent: OAuthAgent, auth: OAuthClientProvider) -> list[str]:
-    """Return the names of the tools that a client is offered."""
-    async with httpx2.AsyncClient(auth=auth, timeout=60) as http:
-        transport = streamable_http_client(f"{agent.gateway.base_url}/mcp", http_client=http)
-        async with Client(transport, cache=None) as client:
-            return [tool.name for tool in (await client.list_tools()).tools]
+    return open_browser
 
 
 async def test_the_official_client_completes_the_flow_and_refreshes_its_tokens(agent: OAuthAgent) -> None:
-    memory = Memory()
-    auth = official_client(agent, agent_code(agent.gateway)["agent_code"], memory)
+    memory, url = Memory(), f"{agent.gateway.base_url}/mcp"
+    auth = official_client(url, memory, person(agent, agent_code(agent.gateway)["agent_code"]))
 
-    first = await tools(agent, auth)
+    first = await list_tools(url, auth)
     before = memory.tokens
     auth.context.token_expiry_time = 1
-    second = await tools(agent, auth)
+    second = await list_tools(url, auth)
 
     assert "notes_create_page" in first
     assert first == second
@@ -80,11 +39,11 @@ async def test_the_official_client_completes_the_flow_and_refreshes_its_tokens(a
 
 
 async def test_the_official_client_uses_its_metadata_document(agent: OAuthAgent) -> None:
-    memory, url = Memory(), "https://client.example/agent.json"
+    url, document = f"{agent.gateway.base_url}/mcp", "https://client.example/agent.json"
     code = agent_code(agent.gateway)
-    auth = official_client(agent, code["agent_code"], memory, client_metadata_url=url)
+    auth = official_client(url, Memory(), person(agent, code["agent_code"]), client_metadata_url=document)
 
-    names = await tools(agent, auth)
+    names = await list_tools(url, auth)
 
     assert "notes_create_page" in names
     record = key(agent.gateway, code["key_id"])

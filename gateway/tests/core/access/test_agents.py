@@ -51,8 +51,8 @@ class Processes:
 async def processes(common_database_url: str, clock: ManualClock) -> AsyncIterator[Processes]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspace = await Workspaces(here, clock).create("tests")
-        both = [Agents(database, ApiKeys(database, clock), clock, clock) for database in (here, elsewhere)]
-        yield Processes(*both, workspace["workspace_id"], clock)
+        first, second = (Agents(database, ApiKeys(database, clock), clock, clock) for database in (here, elsewhere))
+        yield Processes(first, second, workspace["workspace_id"], clock)
 
 
 async def is_accepted(agents: Agents, token: str) -> bool:
