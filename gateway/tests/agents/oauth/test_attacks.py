@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.agent_oauth import REDIRECT_URI, OAuthAgent, agent_code
 from harness.gateway_server import Gateway
 from harness.html_browser import HtmlPage

@@ -14,7 +14,7 @@ from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidApiKey
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement

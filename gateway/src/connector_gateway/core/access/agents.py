@@ -23,14 +23,14 @@ from connector_gateway.core.access.keys import (
     parse_bearer,
     to_caller,
 )
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import InvalidApiKey
 from connector_gateway.kit.identifiers import ConnectionId, KeyId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 ACCESS_SECONDS = 60 * 60

@@ -14,9 +14,9 @@ from starlette.responses import Response
 from connector_gateway.core.access.agents import Agents, Rights
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import Caller, KeyScope, to_caller
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
-from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.connections import UsableConnections
 from connector_gateway.http.agents.clients import AgentClient, AgentClients, ClientRejected, describe_target
 from connector_gateway.http.agents.provider import REQUEST
 from connector_gateway.http.pages import Pages, is_own_form
@@ -77,7 +77,7 @@ class ConsentPages:
     agents: Agents
     clients: AgentClients
     signer: CursorSigner
-    selector: ConnectionSelector
+    selector: UsableConnections
     connectors: Mapping[str, AnyConnector]
     pages: Pages
     audit: Audit

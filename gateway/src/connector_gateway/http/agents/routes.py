@@ -22,9 +22,9 @@ from starlette.types import ASGIApp, Message
 
 from connector_gateway.core.access.agents import Agents
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
-from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.http.agents import RESOURCE, resource_metadata_url
 from connector_gateway.http.agents.clients import PUBLIC, SCOPES, AgentClients
@@ -126,7 +126,7 @@ def agent_routes(
     agents: Agents,
     audit: Audit,
     signer: CursorSigner,
-    selector: ConnectionSelector,
+    selector: UsableConnections,
     connectors: Mapping[str, AnyConnector],
     pages: Pages,
     clock: Clock,
