@@ -21,6 +21,7 @@ from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.background_jobs import JobRunner
 from connector_gateway.core.backlog_metrics import BacklogMonitor
 from connector_gateway.core.call_executor import CallExecutor
+from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.configured_connector import with_events
@@ -546,6 +547,9 @@ class App:
                 ),
             ),
             cursors=self._cursors,
+            confirmations=Confirmations(
+                CursorSigner(SecretKeys(self.settings.secret_keys), "confirmations"), self.clock
+            ),
             links=self._links,
             files=self._files,
             shared=self._shared,

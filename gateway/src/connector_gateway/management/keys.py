@@ -71,6 +71,12 @@ class CreateKey(Params):
     with the header ``Prefer: mentions=neutralise``.
     """
 
+    confirm: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Writes that a person has to confirm: the first call only returns its dry run and a token for the second one.
+
+    Names or patterns of operations. The caller passes the confirmation on, so it prevents mistakes, not abuse.
+    """
+
 
 class CreateAgentCode(Params):
     """A code for the client of an agent, and the rights that it grants at most."""
@@ -95,6 +101,12 @@ class CreateAgentCode(Params):
 
     mentions: Mentions | None = None
     """Decides if texts that the agent writes notify the people whom they mention; by default they do not."""
+
+    confirm: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Writes that a person has to confirm: the first call only returns its dry run and a token for the second one.
+
+    Names or patterns of operations. The caller passes the confirmation on, so it prevents mistakes, not abuse.
+    """
 
 
 class ListKeys(ListParams):
@@ -129,6 +141,9 @@ class KeyRecord(Result):
 
     mentions: Mentions | None
     """Decides if texts that the key writes notify the people whom they mention; null leaves that to the call."""
+
+    confirm: list[str] | None
+    """The writes that a person has to confirm, by their names or patterns of names."""
 
     agent: str | None
     """The client of an agent, as it names itself, and its host; empty until it is authorised, null for other keys."""
@@ -177,6 +192,7 @@ async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKe
         manages_connections=params.manages_connections,
         operations=params.operations,
         mentions=params.mentions,
+        confirm=params.confirm,
     )
     return CreatedKey(**created)
 

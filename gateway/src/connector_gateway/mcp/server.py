@@ -144,7 +144,9 @@ class McpRequest:
         """Return the tools that the key may call, for connectors with at least one connection."""
         connected = await self._result_or_mcp_error(self.services.selector.connectors(self.caller))
         tools = [tool for tool in self.services.tools.values() if tool.connector.name in connected]
-        return ListToolsResult(tools=[tool.declaration for tool in tools if tool.allowed_for(self.caller)])
+        return ListToolsResult(
+            tools=[tool.declaration_for(self.caller) for tool in tools if tool.allowed_for(self.caller)]
+        )
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Perform an operation. Errors are returned as tool results, because the agent can act on them."""

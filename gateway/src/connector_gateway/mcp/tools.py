@@ -29,6 +29,11 @@ DRY_RUN_SCHEMA: Schema = {
     "description": "True to write nothing: `dry_run` returns the requests that would be sent, the casts of values, "
     "and the errors.",
 }
+CONFIRMATION = "confirmation_token"
+CONFIRMATION_SCHEMA: Schema = {
+    "type": "string",
+    "description": "The token of `confirmation_required`, after a person has confirmed exactly this call.",
+}
 WOULD_BE_SCHEMA: Schema = {"type": "object", "description": "Replaces `data` if `dry_run` was requested."}
 ERROR_SCHEMA: Schema = {
     "type": "object",
@@ -55,6 +60,14 @@ class Tool:
     def name(self) -> str:
         """The name of the tool."""
         return self.declaration.name
+
+    def declaration_for(self, caller: Caller) -> ToolDeclaration:
+        """Return the declaration for *caller*, with the confirmation token if its key requires confirmation."""
+        if not caller.must_confirm(self.connector.name, self.operation):
+            return self.declaration
+        schema = self.declaration.input_schema
+        properties = schema["properties"] | {CONFIRMATION: CONFIRMATION_SCHEMA}
+        return self.declaration.model_copy(update={"input_schema": schema | {"properties": properties}})
 
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""

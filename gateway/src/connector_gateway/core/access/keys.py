@@ -69,6 +69,9 @@ class Caller:
     mentions: MentionRule | None = None
     """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
+    confirm: tuple[str, ...] = ()
+    """Writes that a person has to confirm, by name or by pattern."""
+
     def check_allowed(self, connector: str, operation: AnyOperation) -> None:
         """Raise an error if the key's scope or its list of operations does not include *operation*."""
         if operation.scope == "write" and self.scope == "read":
@@ -83,6 +86,11 @@ class Caller:
         if scope == "write" and self.scope == "read":
             return False
         return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+
+    def must_confirm(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if a person has to confirm calls of *operation*."""
+        name = f"{connector}_{operation.name}"
+        return operation.scope == "write" and any(fnmatchcase(name, pattern) for pattern in self.confirm)
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Return True unless the key is limited to other connections."""
@@ -144,6 +152,7 @@ class ApiKeys:
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
+        confirm: Sequence[str] | None = None,
         for_agent: bool = False,
     ) -> dict[str, Any]:
         """Create a key. Only this result contains the ``key`` itself.
@@ -151,7 +160,8 @@ class ApiKeys:
         A key *for_agent* is a grant without a secret. Its ``agent_code`` can be used once, until the key expires.
         """
         _check_rights(connection_ids, manages_connections=manages_connections)
-        _check_operations(operations or (), self.operations)
+        _check_operations("operations", operations or (), self.operations)
+        _check_operations("confirm", confirm or (), self.operations)
         self._check_expiry(expires_at)
         secret, now = generate_code() if for_agent else generate_key(), self.clock.now()
         row: dict[str, Any] = {
@@ -170,6 +180,7 @@ class ApiKeys:
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
             "mentions": mentions,
+            "confirm": None if confirm is None else list(confirm),
             "agent": "" if for_agent else None,
         }
 
@@ -202,6 +213,7 @@ class ApiKeys:
             "scope": "read" if caller.scope == "read" else rights["scope"],
             "operations": operations,
             "calls_per_minute": min(rights["calls_per_minute"], caller.calls_per_minute),
+            "confirm": sorted({*caller.confirm, *(rights["confirm"] or ())}) or None,
             "mentions": NEUTRALISE if caller.mentions == NEUTRALISE else rights["mentions"],
         }
 
@@ -337,6 +349,7 @@ def to_caller(row: Row[Any]) -> Caller:
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
         mentions=row.mentions,
+        confirm=tuple(row.confirm or ()),
     )
 
 
@@ -349,7 +362,7 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         )
 
 
-def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
+def _check_operations(parameter: str, patterns: Sequence[str], names: Collection[str]) -> None:
     """Raise ``InvalidParameters`` for names and patterns without an operation, which would limit the key too much."""
     unknown = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in names)]
     if unknown:
@@ -357,7 +370,7 @@ def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
         raise errors.InvalidParameters(
             f"There is no operation {', '.join(map(truncate, unknown[:MAX_REPORTED_NAMES]))}.",
             *(
-                {"parameter": "operations", "value": name} | ({SUGGESTION_KEY: suggestion} if suggestion else {})
+                {"parameter": parameter, "value": name} | ({SUGGESTION_KEY: suggestion} if suggestion else {})
                 for name, suggestion in suggestions
             ),
         )
@@ -374,6 +387,7 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "manages_connections",
         "operations",
         "mentions",
+        "confirm",
         "agent",
         "ending",
     )

@@ -30,6 +30,9 @@ PREFIX = "/v1/connectors"
 ROOT = PREFIX + "/"
 """The path prefix of all operations."""
 
+CONFIRMATION = b"confirmation-token"
+"""The header with the token of a confirmed write."""
+
 T = TypeVar("T")
 
 log = structlog.get_logger()
@@ -118,6 +121,7 @@ class OperationEndpoint:
         """
         value = context.raw_header(b"idempotency-key")
         arguments.key = None if value is None else NormalizedKey.parse_header(value)
+        arguments.confirmation = context.header(CONFIRMATION)
         return await read_body(context, self._edge.max_body_bytes)
 
 

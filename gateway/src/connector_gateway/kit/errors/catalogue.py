@@ -48,7 +48,13 @@ EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
 """The errors of any operation."""
 
 EVERY_WRITE: frozenset[type[GatewayError]] = frozenset(
-    {access.WriteScopeRequired, request.IdempotencyInProgress, request.IdempotencyKeyReused, upstream.OutcomeUnknown}
+    {
+        access.WriteScopeRequired,
+        access.ConfirmationRequired,
+        request.IdempotencyInProgress,
+        request.IdempotencyKeyReused,
+        upstream.OutcomeUnknown,
+    }
 )
 """Further errors of any operation that writes."""
 

@@ -84,6 +84,7 @@ keys = Table(
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
     Column("agent", String(300)),
+    Column("confirm", JSON(none_as_null=True)),
 )
 """API keys, and the grants of agents.
 

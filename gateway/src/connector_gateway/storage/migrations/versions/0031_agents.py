@@ -1,4 +1,4 @@
-"""Keys of agents, and the tokens of their clients."""
+"""Keys of agents, the tokens of their clients, and keys whose writes a person confirms."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,6 +11,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("keys", sa.Column("agent", sa.String(300)))
+    op.add_column("keys", sa.Column("confirm", sa.JSON))
     op.create_table(
         "agent_tokens",
         sa.Column("digest", sa.LargeBinary(32), primary_key=True),
