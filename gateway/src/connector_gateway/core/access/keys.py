@@ -89,8 +89,9 @@ class Caller:
 
     def must_confirm(self, connector: str, operation: AnyOperation) -> bool:
         """Return True if a person has to confirm calls of *operation*."""
-        name = f"{connector}_{operation.name}"
-        return operation.scope == "write" and any(fnmatchcase(name, pattern) for pattern in self.confirm)
+        if not self.confirm or operation.scope == "read":
+            return False
+        return any(fnmatchcase(f"{connector}_{operation.name}", pattern) for pattern in self.confirm)
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Return True unless the key is limited to other connections."""
