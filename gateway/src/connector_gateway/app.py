@@ -24,6 +24,7 @@ from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
+from connector_gateway.core.calls.passthrough import operation_names
 from connector_gateway.core.configured_connector import with_events
 from connector_gateway.core.connections import (
     AccountLookup,
@@ -78,7 +79,7 @@ from connector_gateway.http.server.metrics import Metrics, MetricSources, Proces
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.clock import Clock, MonotonicClock, SystemClock, monotonic_seconds
 from connector_gateway.kit.identifiers import ProcessId, ulid
-from connector_gateway.kit.operation import AnyConnector, operation_names
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint

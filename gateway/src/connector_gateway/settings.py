@@ -1,6 +1,6 @@
 """The settings of an installation, read once from the environment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from typing import TypeVar
@@ -102,6 +102,9 @@ class Settings:
     clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
+    required_connectors: tuple[str, ...]
+    """Connectors without which the service does not start."""
+
     connectors: Mapping[str, ConfiguredConnector]
 
     @property
@@ -122,11 +125,16 @@ class Settings:
         return self.shared_url is not None and parse_url(self.database_url).get_backend_name() != "sqlite"
 
     @classmethod
-    def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
-        """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid."""
+    def read(
+        cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector], rejected: Collection[str] = ()
+    ) -> "Settings":
+        """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid.
+
+        The settings of *rejected* connectors are ignored.
+        """
         reader = SettingsReader(environment)
         settings = cls.read_from(reader, connectors)
-        reader.check_names()
+        reader.check_names([f"{PREFIX}{name.upper()}_" for name in rejected])
         settings.check()
         return settings
 
@@ -166,6 +174,7 @@ class Settings:
             clients=_numbers(reader, ConnectionLimits(), "MAX_"),
             quotas=_numbers(reader, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
             timeouts=_numbers(reader, Timeouts()),
+            required_connectors=tuple(filter(None, map(str.strip, reader.text("CONNECTORS", "").split(",")))),
             connectors={name: _configure(reader, connector) for name, connector in connectors.items()},
         )
 
@@ -183,6 +192,13 @@ class Settings:
             raise SettingsError(
                 f"{PREFIX}ACCESS_LOG is on, but {PREFIX}LOG_LEVEL {self.log_level} omits its lines; set it to info."
             )
+
+    def check_connectors(self, rejected: Mapping[str, str]) -> None:
+        """Raise ``SettingsError`` if a required connector is not served. *rejected* contains the known reasons."""
+        for name in self.required_connectors:
+            if name not in self.connectors:
+                reason = rejected.get(name, f"There is no connector {name}.")
+                raise SettingsError(f"{PREFIX}CONNECTORS requires {name}. {reason}")
 
     def check_strength(self) -> None:
         """Raise ``SettingsError`` for guessable secrets, with a command that generates a strong one.

@@ -9,15 +9,13 @@ from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from pydantic_core import from_json
 
+from benchmarks.agent_tools import TOOLS
 from connector_gateway.cli import main
-from connector_gateway.connectors import CONNECTORS
-from connector_gateway.mcp.tools import build_tools
 from harness.example_calls import playground
 from harness.gateway_server import Gateway
 from harness.mcp_clients import PATH, agent, first_text, named, outcome, posted, run_bridge
 from harness.requirement import requirement
 
-TOOLS = build_tools(CONNECTORS.values())
 READS = [name for name, tool in TOOLS.items() if tool.operation.scope == "read"]
 NOTES = [name for name in TOOLS if name.startswith("notes_")]
 

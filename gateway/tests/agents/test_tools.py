@@ -122,6 +122,17 @@ async def test_only_tools_of_connected_connectors_are_listed(gateway: Gateway) -
     assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in tools]
 
 
+@requirement("requests-2", "requests-9")
+async def test_a_key_with_passthrough_sends_requests_of_its_own(gateway: Gateway) -> None:
+    key = gateway.with_key("read", connection_ids=[gateway.connections["notes"]], passthrough=True)
+    async with agent(key) as client:
+        (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "notes_request"]
+        me = await client.call_tool("notes_request", {"method": "GET", "path": "/v1/users/me"})
+
+    assert "idempotency_key" not in tool.input_schema["properties"]
+    assert 200 == json.loads(first_text(me))["data"]["status"]
+
+
 @requirement("mcp-6")
 async def test_a_restricted_key_lists_and_calls_only_its_operations(gateway: Gateway) -> None:
     async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:

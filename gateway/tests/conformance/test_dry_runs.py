@@ -237,7 +237,7 @@ def dry_run(world: AllConnectors, connector: str, path: str, method: str = "POST
     return world.gateway.request(method, f"/v1/connectors/{connector}{path}", json=sent, headers=DRY).data
 
 
-@requirement("common-231")
+@requirement("common-233")
 def test_an_email_is_previewed(world: AllConnectors) -> None:
     message: dict[str, Any] = {
         "to": ["Ada <ada@example.com>", "bo@example.com"],
@@ -262,7 +262,7 @@ def test_an_email_is_previewed(world: AllConnectors) -> None:
     assert (["ada@example.com", "bo@example.com"], []) == (sent["notifies"], drafted["notifies"])
 
 
-@requirement("common-231")
+@requirement("common-233")
 def test_a_file_is_previewed(world: AllConnectors) -> None:
     world.prepare("tables.attach_file", "dry-file")
     request = write(world, "tables.attach_file", "dry-file", **DRY).data["requests"][0]

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import msgspec
-from pydantic.fields import FieldInfo
 
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.connection_lookup import choose_connection
@@ -54,10 +53,10 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
         values = {names[option]: value for option, value in options.items() if value is not None and value != ()}
         response = asyncio.run(_send(resolve_target(data), connector, operation, connection, values))
-        _print_and_exit(response, json=as_json)
+        print_and_exit(response, json=as_json)
 
     names = {f"p_{name}": name for name in operation.parameters}
-    parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
+    parameters = [create_option(describe_field(name, declared)) for name, declared in operation.parameters.items()]
     command = Command(
         operation.name.replace("_", "-"),
         params=[*parameters],
@@ -80,18 +79,18 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     return data_folder(json_option(connection(command)))
 
 
-def _option(name: str, declared: FieldInfo) -> click.Option:
-    field = describe_field(name, declared)
+def create_option(field: Field, param_type: click.ParamType[Any] | None = None) -> click.Option:
+    """Return the option of a parameter, whose value is passed as ``p_`` and its name."""
     return FieldOption(
         field,
-        [f"--{name.replace('_', '-')}", f"p_{name}"],
-        type=_type(field),
+        [f"--{field.name.replace('_', '-')}", f"p_{field.name}"],
+        type=param_type or _type(field),
         required=field.is_required,
         multiple=field.kind == "list",
     )
 
 
-def _print_and_exit(response: Response, *, json: bool) -> None:
+def print_and_exit(response: Response, *, json: bool) -> None:
     """Print the response and exit: with 0 after success, 1 after an error, 4 after a partial success."""
     body = response.body
     if "error" in body and not json:

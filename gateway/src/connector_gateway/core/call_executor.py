@@ -16,7 +16,13 @@ from connector_gateway.core.calls.confirmations import Confirmations, confirmed_
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.calls.operation_call import (
+    OperationCall,
+    ReaderSteps,
+    ReadOnlySteps,
+    cursor_scope,
+    object_lock,
+)
 from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
@@ -119,7 +125,9 @@ class CallExecutor:
                 recording.set_connection(connection_id)
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
-            params = arguments.read(operation.params, keyed=writes)
+            params = arguments.read(operation.params, keyed=writes and operation.keyed)
+            if not operation.keyed:
+                _check_not_keyed(run, arguments)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             try:
@@ -128,7 +136,7 @@ class CallExecutor:
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
                     if not run.dry_run and caller.must_confirm(connector, operation):
                         await self._check_confirmed(prepared, caller, arguments)
-                    envelope = await self._perform(prepared, arguments, recording)
+                    envelope = await self._perform(prepared, arguments, recording, caller)
             except ConnectionRevoked as error:
                 await self.connections.record_status(connection, "revoked")
                 if caller.manages_connections:
@@ -137,8 +145,9 @@ class CallExecutor:
             except GatewayError as error:
                 error.attach_subject(vars(params))
                 raise
-            # The vendor accepted the credentials, so the connection is active.
-            if connection.status != "active" and run.log.requests:
+            # The vendor accepted the credentials, so the connection is active. A request of the caller proves nothing,
+            # because its response can have any status.
+            if connection.status != "active" and run.log.requests and operation.permission is None:
                 await self.connections.record_status(connection, "active")
             run.succeed(envelope.status)
             return envelope
@@ -190,9 +199,14 @@ class CallExecutor:
         envelope = await self.write_protocol.dry_run(prepared)
         raise self.confirmations.required(token, from_json(b"".join(map(bytes, envelope.data))), *binding)
 
-    def _perform(self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
+    def _perform(
+        self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder, caller: Caller
+    ) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
+            return prepared.read()
+        if caller.scope == "read":
+            prepared.ctx.steps = ReaderSteps()
             return prepared.read()
         return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
@@ -202,7 +216,11 @@ class CallExecutor:
         configured = self.connectors[connection.connector]
         upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
-            upstream=configured.connector.client(upstream),
+            upstream=(
+                configured.connector.client(upstream)
+                if operation.create_client is None
+                else operation.create_client(configured.connector, upstream)
+            ),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
             settings=connection.settings,
@@ -286,6 +304,20 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
             },
         )
     return NEUTRALISE in {run.mentions, caller.mentions}
+
+
+def _check_not_keyed(run: Run, arguments: Arguments) -> None:
+    """Raise ``InvalidParameters`` for promises that the gateway cannot keep for a request of the caller's own."""
+    if arguments.key is not None:
+        raise InvalidParameters(
+            "This request cannot have an idempotency key, because nothing proves if the vendor has carried it out.",
+            {"parameter": "Idempotency-Key", "message": "Not accepted"},
+        )
+    if run.surface == "http" and run.mentions is not None:
+        raise InvalidParameters(
+            "The gateway cannot neutralise mentions in a request of your own.",
+            {"parameter": "Prefer", "message": "Not accepted", "value": f"mentions={truncate(run.mentions)}"},
+        )
 
 
 async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:

@@ -77,6 +77,9 @@ class CreateKey(Params):
     Names or patterns of operations. The caller passes the confirmation on, so it prevents mistakes, not abuse.
     """
 
+    passthrough: bool = False
+    """Lets the key also send requests of its own to the vendors' APIs, through the connections that it can use."""
+
 
 class CreateAgentCode(Params):
     """A code for the client of an agent, and the rights that it grants at most."""
@@ -142,6 +145,9 @@ class KeyRecord(Result):
     mentions: Mentions | None
     """Decides if texts that the key writes notify the people whom they mention; null leaves that to the call."""
 
+    passthrough: bool
+    """True if the key may send requests of its own to the vendors' APIs."""
+
     confirm: list[str] | None
     """The writes that a person has to confirm, by their names or patterns of names."""
 
@@ -192,6 +198,7 @@ async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKe
         manages_connections=params.manages_connections,
         operations=params.operations,
         mentions=params.mentions,
+        passthrough=params.passthrough,
         confirm=params.confirm,
     )
     return CreatedKey(**created)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import CONNECTION
 from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -74,12 +75,12 @@ class Tool:
 
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""
-        return caller.allows(self.operation.scope, self.name)
+        return caller.allows(self.connector.name, self.operation)
 
 
 def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
     """Return the tools of all operations of *connectors*, by name."""
-    tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
+    tools = [_tool(connector, operation) for connector in connectors for operation in operations_of(connector)]
     return {tool.name: tool for tool in tools}
 
 
@@ -122,7 +123,9 @@ def _input_schema(operation: AnyOperation) -> Schema:
     schema: Schema = _compact(_model_schema(params))
     fields = {CONNECTION: CONNECTION_SCHEMA} | schema.get("properties", {})
     if operation.scope == "write":
-        fields |= {IDEMPOTENCY_FIELD: KEY_SCHEMA, DRY_RUN: DRY_RUN_SCHEMA}
+        if operation.keyed:
+            fields[IDEMPOTENCY_FIELD] = KEY_SCHEMA
+        fields[DRY_RUN] = DRY_RUN_SCHEMA
     if items_field(operation) is not None:
         fields[CURSOR] = CURSOR_SCHEMA
     schema.pop("description", None)

@@ -22,7 +22,7 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.kit.operation import AnyOperation, Scope
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -69,23 +69,33 @@ class Caller:
     mentions: MentionRule | None = None
     """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
+    passthrough: bool = False
+    """Whether the key may send requests of its own to vendors' APIs."""
+
     confirm: tuple[str, ...] = ()
     """Writes that a person has to confirm, by name or by pattern."""
 
     def check_allowed(self, connector: str, operation: AnyOperation) -> None:
-        """Raise an error if the key's scope or its list of operations does not include *operation*."""
-        if operation.scope == "write" and self.scope == "read":
-            raise errors.WriteScopeRequired("This key may only read.")
-        if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
+        """Raise an error if the key's scope, permissions or list of operations do not include *operation*."""
+        if operation.permission is not None and not self.passthrough:
             raise errors.OperationNotAllowed(
-                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
+                "This key may not send requests of its own to vendors.",
+                {"permission": operation.permission},
+                remedy="Use a key with the permission passthrough. An operator can create one with {create_key}.",
             )
+        if operation.permission is None and operation.scope == "write" and self.scope == "read":
+            raise errors.WriteScopeRequired("This key may only read.")
+        name = f"{connector}_{operation.name}"
+        if self.operations is not None and not any(fnmatchcase(name, pattern) for pattern in self.operations):
+            raise errors.OperationNotAllowed(f"This key may not call {name}.", {"allowed": list(self.operations)})
 
-    def allows(self, scope: Scope, name: str) -> bool:
-        """Return True if the key is allowed to call the operation *name*, such as ``notes_create_page``."""
-        if scope == "write" and self.scope == "read":
+    def allows(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if the key is allowed to call *operation*."""
+        try:
+            self.check_allowed(connector, operation)
+        except errors.CallerError:
             return False
-        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+        return True
 
     def must_confirm(self, connector: str, operation: AnyOperation) -> bool:
         """Return True if a person has to confirm calls of *operation*."""
@@ -153,6 +163,7 @@ class ApiKeys:
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
+        passthrough: bool = False,
         confirm: Sequence[str] | None = None,
         for_agent: bool = False,
     ) -> dict[str, Any]:
@@ -161,6 +172,7 @@ class ApiKeys:
         A key *for_agent* is a grant without a secret. Its ``agent_code`` can be used once, until the key expires.
         """
         _check_rights(connection_ids, manages_connections=manages_connections)
+        _check_mentions(mentions, passthrough=passthrough)
         _check_operations("operations", operations or (), self.operations)
         _check_operations("confirm", confirm or (), self.operations)
         self._check_expiry(expires_at)
@@ -181,6 +193,7 @@ class ApiKeys:
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
             "mentions": mentions,
+            "passthrough": passthrough,
             "confirm": None if confirm is None else list(confirm),
             "agent": "" if for_agent else None,
         }
@@ -190,8 +203,14 @@ class ApiKeys:
             connection.execute(insert(tables.keys), row)
             return row
 
-        act = "create_agent_code" if for_agent else "create_key"
-        work = with_audit_entry(create, act, row["key_id"], scope=scope, manages_connections=manages_connections)
+        work = with_audit_entry(
+            create,
+            "create_agent_code" if for_agent else "create_key",
+            row["key_id"],
+            scope=scope,
+            manages_connections=manages_connections,
+            passthrough=passthrough,
+        )
         await self.database.write(work)
         return {"agent_code" if for_agent else "key": secret} | _public(row)
 
@@ -350,6 +369,7 @@ def to_caller(row: Row[Any]) -> Caller:
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
         mentions=row.mentions,
+        passthrough=bool(row.passthrough),
         confirm=tuple(row.confirm or ()),
     )
 
@@ -360,6 +380,15 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         raise errors.InvalidParameters(
             "A key that manages connections cannot be limited to some of them.",
             {"parameter": "connection_ids", "message": "Only allowed for keys that do not manage connections"},
+        )
+
+
+def _check_mentions(mentions: MentionRule | None, *, passthrough: bool) -> None:
+    """Raise ``InvalidParameters`` for a key whose requests to vendors would evade its rule for mentions."""
+    if mentions == NEUTRALISE and passthrough:
+        raise errors.InvalidParameters(
+            "A key that neutralises mentions cannot send requests of its own to vendors.",
+            {"parameter": "passthrough", "message": "Only allowed for keys that do not neutralise mentions"},
         )
 
 
@@ -393,6 +422,8 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    return {name: row[name] for name in columns} | {
-        name: None if row[name] is None else utc_datetime(row[name]) for name in times
-    }
+    return (
+        {name: row[name] for name in columns}
+        | {"passthrough": bool(row["passthrough"])}
+        | {name: None if row[name] is None else utc_datetime(row[name]) for name in times}
+    )

@@ -141,13 +141,14 @@ class ConsentPages:
             f"{connector.name}_{operation.name}": operation
             for connector in self.connectors.values()
             for operation in connector.operations
+            if caller.allows(connector.name, operation)
         }
         return Offer(
             code,
             caller,
             row.workspace,
             connections if len(connections) <= MAX_CONNECTIONS else (),
-            {name: one for name, one in operations.items() if caller.allows(one.scope, name)},
+            operations,
         )
 
     def _leave(self, consent: ConsentRequest, **parameters: str) -> Response:

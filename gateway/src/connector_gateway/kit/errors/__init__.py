@@ -28,6 +28,7 @@ from connector_gateway.kit.errors.base import UpstreamFailure as UpstreamFailure
 from connector_gateway.kit.errors.catalogue import EVERY_CALL as EVERY_CALL
 from connector_gateway.kit.errors.catalogue import EVERY_REQUEST as EVERY_REQUEST
 from connector_gateway.kit.errors.catalogue import EVERY_WRITE as EVERY_WRITE
+from connector_gateway.kit.errors.catalogue import KEY_ERRORS as KEY_ERRORS
 from connector_gateway.kit.errors.catalogue import UNREADABLE_BODY as UNREADABLE_BODY
 from connector_gateway.kit.errors.catalogue import all_errors as all_errors
 from connector_gateway.kit.errors.connection import ConnectionMismatch as ConnectionMismatch

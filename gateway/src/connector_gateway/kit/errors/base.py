@@ -40,9 +40,6 @@ class GatewayError(Exception):
     remedy: str
     """The next step, with references in braces (``core.calls.remedies``). An instance can have a more specific one."""
 
-    prescribed: ClassVar[Mapping[str, str]] = {}
-    """A prescribed sentence before the remedy over HTTP, by the connectors that it is prescribed for."""
-
     subject_parameters: ClassVar[tuple[str, ...]] = ()
     """The parameters that name the subject of the error, if an operation has one of them."""
 

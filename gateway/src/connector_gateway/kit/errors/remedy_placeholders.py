@@ -75,9 +75,10 @@ def resolve_remedy(
     """
     words = _SurfaceTerms(surface if surface in SURFACES else "http", connectors, getattr(error, "retry_after", None))
     text = REFERENCE.sub(lambda reference: words.resolve(reference[1].split("|")), error.remedy)
-    if words.surface == "http" and words.single_connector and words.single_connector.name in error.prescribed:
-        return f"{error.prescribed[words.single_connector.name]} {text}"
-    return text
+    if words.surface != "http" or words.single_connector is None:
+        return text
+    kind = error if isinstance(error, type) else type(error)
+    return f"{words.single_connector.prescribed_remedies.get(kind, '')} {text}".lstrip()
 
 
 def general_remedy(error: type[GatewayError], connectors: "Iterable[AnyConnector]") -> str:

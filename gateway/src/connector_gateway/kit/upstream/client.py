@@ -315,6 +315,43 @@ class UpstreamClient(Struct):
             raise DryRunStop(request)
         return self._deliver(request, self._send_attempt)
 
+    async def send_verbatim(
+        self,
+        method: str,
+        path: str,
+        *charges: Charge,
+        writes: bool,
+        query: Sequence[tuple[str, str]] = (),
+        content: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> UpstreamResponse:
+        """Send a request that a caller has written, and return its response, whatever the status.
+
+        It is sent again only after a response that proves that nothing was done: with newer credentials, or when a
+        throttled budget is free again.
+        """
+        url = self.service.base_urls["base"] + path + (_encode_query(query) if query else "")
+        request = Request(method, path, url, headers, content, charges, writes, (), lambda _: False)
+        if self.dry_run and writes:
+            raise DryRunStop(request)
+        deadline, refreshed = await self._create_deadline(), False
+        while True:
+            try:
+                response = await self._send_attempt(request, deadline)
+            except TooLarge as error:
+                raise _too_large_error(request) from error
+            except (NotSent, TimedOut, ConnectionLost) as error:
+                self._raise_unless_retryable(error, request, last=True)
+                raise
+            delay, expired = self.service.parse_throttle(response), self.service.is_expired(response)
+            seconds = 0.0 if delay is None else await self._block(request, delay)
+            if writes and self.doubt is not None:
+                return response
+            if expired and not refreshed and await self.credential_source.refresh(request.credentials):
+                refreshed = True
+            elif delay is None or self._blocks_too_long(seconds, deadline):
+                return response
+
     @asynccontextmanager
     async def stream(
         self,
@@ -525,8 +562,12 @@ class UpstreamClient(Struct):
     async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
         """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
         seconds = await self._block(request, delay)
-        if seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by:
+        if self._blocks_too_long(seconds, deadline):
             raise errors.UpstreamRateLimited("The vendor is rate limiting this account.", retry_after=seconds)
+
+    def _blocks_too_long(self, seconds: float, deadline: Deadline) -> bool:
+        """Return True if a budget that is blocked for *seconds* is not free again before *deadline*."""
+        return seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
         """Block the budgets of *request* and return the seconds."""

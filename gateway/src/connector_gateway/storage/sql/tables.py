@@ -83,14 +83,15 @@ keys = Table(
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
+    Column("passthrough", Boolean),
     Column("agent", String(300)),
     Column("confirm", JSON(none_as_null=True)),
 )
 """API keys, and the grants of agents.
 
 ``agent`` names the client of a grant. It is empty until a client uses the code, whose digest ``digest`` is until then.
-``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``last_used_at`` is updated
-periodically, and may be some seconds old.
+``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``passthrough`` is null in
+keys of a release without it. ``last_used_at`` is updated periodically, and may be some seconds old.
 """
 
 agent_tokens = Table(
