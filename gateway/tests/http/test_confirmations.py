@@ -167,3 +167,15 @@ async def test_a_tool_call_is_confirmed(gateway: Gateway) -> None:
     assert "chat.postMessage" in str(required["dry_run"]["requests"])
     assert not confirmed.is_error
     assert 1 == posts(gateway)
+
+
+@requirement("confirmations-1")
+def test_a_request_of_the_callers_own_is_confirmed_too(gateway: Gateway) -> None:
+    own = gateway.with_key(passthrough=True, confirm=["*"])
+    path = f"/v1/connections/{gateway.connections['chat']}/request"
+    body = {"method": "POST", "path": "/chat.postMessage", "body": {"channel": "C1", "text": "Hello"}}
+
+    reply = own.request("POST", path, json=body)
+
+    assert "confirmation_required" == reply.code
+    assert 0 == posts(gateway)

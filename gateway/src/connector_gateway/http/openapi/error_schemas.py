@@ -140,6 +140,8 @@ def _kind(errors: Errors) -> str:
     writes = {AdminRoleRequired, WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
     if writes & set(errors):
         return "Write"
+    if ConfirmationRequired in errors:
+        return "Confirmed"
     if InvalidJson in errors:
         return "Body"
     return "Page" if InvalidCursor in errors else ""
