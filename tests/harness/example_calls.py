@@ -33,6 +33,7 @@ WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
     "GATEWAY_NOTES_WATCH_SECONDS": "3",
     "GATEWAY_CHAT_WATCH_SECONDS": "3",
+    "GATEWAY_AGENT_OAUTH": "on",
 }
 """Short enough to see a change soon; with one poll per second they used a fifth of a CPU."""
 
@@ -45,6 +46,7 @@ MAX_ITEMS = 3
 SECRETS = {
     "connect_url": "http://127.0.0.1:8080/connect/…",
     "key": "cgw_…",
+    "agent_code": "7KQ2M-…",
     "ending": "x7Qf",
     "token": "ntn_…",
     "verification_token": "secret_…",
@@ -180,6 +182,7 @@ def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "list_workspaces", {}
     yield "change_workspace", {"workspace_id": workspace_id, "name": "Acme GmbH"}
     yield "create_key", key
+    yield "create_agent_code", {"workspace_id": workspace_id, **declared("create_agent_code").example}
     yield "list_keys", {"workspace_id": workspace_id}
     yield "revoke_key", {"key_id": new_key["key_id"]}
     yield "create_connection", new

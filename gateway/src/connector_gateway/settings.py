@@ -28,6 +28,8 @@ FIXED = {"attempts", "backoff_seconds"}
 """Fields of groups that are not settings."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
 
 G = TypeVar("G", ConnectionLimits, Quotas, Timeouts)
@@ -83,6 +85,9 @@ class Settings:
 
     private_webhooks: bool
     """Whether the URLs of webhooks can lead to private IP addresses, such as those of this machine."""
+
+    agent_oauth: bool
+    """Whether clients of agents can be authorised with OAuth."""
 
     log_level: str
     access_log: bool
@@ -161,6 +166,7 @@ class Settings:
             keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0, maximum=MAX_DAYS),
             watch=reader.switch("WATCH", default=True),
             private_webhooks=reader.switch("PRIVATE_WEBHOOKS", default=False),
+            agent_oauth=reader.switch("AGENT_OAUTH", default=False),
             log_level=reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
             access_log=reader.switch("ACCESS_LOG", default=False),
             trusted_proxies=reader.networks("TRUSTED_PROXIES"),
@@ -176,6 +182,12 @@ class Settings:
         """Raise ``SettingsError`` for contradictory settings."""
         if not self.download_path:
             raise SettingsError(f"{PREFIX}DOWNLOAD_BASE requires a path, such as {self.base_url}/v1/downloads.")
+        url = urlsplit(self.base_url)
+        if self.agent_oauth and url.scheme != "https" and url.hostname not in LOOPBACK_HOSTS:
+            raise SettingsError(
+                f"{PREFIX}AGENT_OAUTH requires an https URL in {PREFIX}BASE_URL, or one of this machine such as "
+                f"http://127.0.0.1:8080, not {self.base_url}."
+            )
         if self.access_log and self.log_level not in {"debug", "info"}:
             raise SettingsError(
                 f"{PREFIX}ACCESS_LOG is on, but {PREFIX}LOG_LEVEL {self.log_level} omits its lines; set it to info."

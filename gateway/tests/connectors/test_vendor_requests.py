@@ -1,4 +1,4 @@
-"""Vendor requests of every operation, as documented in docs/explanation/performance.md."""
+"""Vendor requests of every operation, as documented in docs/reference/vendor-requests.md."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from harness.gateway_server import Gateway, run_gateway
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
-PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "performance.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "vendor-requests.md"
 ROW = re.compile(r"(?m)^\| `(\w+)` \| (\d+) \| (\d+) \| .+ \|$")
 CHANGED = ("name", "text", "dealname", "subject")
 """Parameters that differ in the second call, so that it is another write."""

@@ -108,6 +108,7 @@ def test_the_errors_of_a_status_are_distinguished_by_code() -> None:
 
     assert "code" == error["discriminator"]["propertyName"]
     assert {
+        "confirmation_required",
         "idempotency_in_progress",
         "select_option_missing",
         "ambiguous_database",

@@ -28,6 +28,8 @@ HEADER = "Idempotency-Key"
 DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing. Show the requests that would be sent, and the casts of values."
+CONFIRMATION, CONFIRMATION_OPTION = "Confirmation-Token", "confirmation_token"
+CONFIRMATION_HELP = "The token of confirmation_required, after a person has confirmed exactly this call."
 KEY_HELP = "A retry with the same key within 24 hours returns the first result without writing again."
 PARTIAL = 4
 """The exit status of a partial success."""
@@ -69,6 +71,8 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
         command.params.append(
             click.Option(["--dry-run", DRY_RUN_OPTION], flag_value="dry-run", default=None, help=DRY_RUN_HELP)
         )
+        names[CONFIRMATION_OPTION] = CONFIRMATION
+        command.params.append(click.Option(["--confirmation-token", CONFIRMATION_OPTION], help=CONFIRMATION_HELP))
     connection = click.option(
         "--connection", help="ID or name of the connection. Default: the connector's only connection."
     )
@@ -151,8 +155,7 @@ def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
         headers[HEADER] = _parse_key(values.pop(HEADER)).header
     if IDEMPOTENCY_FIELD in values:
         values[IDEMPOTENCY_FIELD] = _parse_key(values[IDEMPOTENCY_FIELD]).text
-    if PREFER in values:
-        headers[PREFER] = values.pop(PREFER)
+    headers |= {name: values.pop(name) for name in (PREFER, CONFIRMATION) if name in values}
     return headers
 
 

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from pydantic_core import from_json
+
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter, raise_if_exceeded
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
+from connector_gateway.core.calls.confirmations import Confirmations, confirmed_key
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
@@ -61,6 +64,7 @@ class CallExecutor:
     connection_setup: ConnectionSetup
     write_protocol: WriteProtocol
     cursors: CursorSigner
+    confirmations: Confirmations
     links: DownloadLinkSigner
     files: PublicFileFetcher
     shared: SharedState
@@ -130,6 +134,8 @@ class CallExecutor:
                 with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
                     prepared = self._prepare(run, connection, operation, params, reservation)
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
+                    if not run.dry_run and caller.must_confirm(connector, operation):
+                        await self._check_confirmed(prepared, caller, arguments)
                     envelope = await self._perform(prepared, arguments, recording, caller)
             except ConnectionRevoked as error:
                 await self.connections.record_status(connection, "revoked")
@@ -176,6 +182,22 @@ class CallExecutor:
         if url is not None:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
+
+    async def _check_confirmed(self, prepared: OperationCall, caller: Caller, arguments: Arguments) -> None:
+        """Raise ``ConfirmationRequired`` with the dry run, unless the call has a token for exactly its parameters."""
+        binding = (
+            caller.key_id,
+            prepared.connection.connection_id,
+            prepared.operation.name,
+            prepared.params.model_dump(mode="json"),
+            arguments.key and arguments.key.text,
+        )
+        token = arguments.confirmation
+        if token is not None and self.confirmations.is_valid(token, *binding):
+            arguments.key = arguments.key or confirmed_key(token)
+            return
+        envelope = await self.write_protocol.dry_run(prepared)
+        raise self.confirmations.required(token, from_json(b"".join(map(bytes, envelope.data))), *binding)
 
     def _perform(
         self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder, caller: Caller

@@ -1,6 +1,6 @@
 """The ASGI application: all routes, and the services behind them."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,6 +102,9 @@ class Service:
 
     admin_port: int | None = None
     """The only port that serves operators. None if every port does."""
+
+    authorization_routes: Callable[[Pages], Sequence[Route]] = lambda _: ()
+    """Returns the routes on which clients of agents are authorised. There are none if that is off."""
 
     async def exposition(self) -> bytes:
         """Return the metrics of this process, or of all workers."""
@@ -300,6 +303,7 @@ def _router(
             service.edge
         ),
         Route(AGENTS_PATH, MethodDispatcher(service.edge, {"POST": service.agents})),
+        *service.authorization_routes(service.pages),
         *_health_routes(service),
         *download_routes(service.edge, service.download_path),
     ]

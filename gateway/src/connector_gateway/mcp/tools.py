@@ -1,7 +1,7 @@
 """MCP tools: every operation, built from its declaration."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -32,6 +32,14 @@ DRY_RUN = "dry_run"
 
 DRY_RUN_SCHEMA: Schema = {"type": "boolean", "description": "Write nothing, and return what would be written."}
 
+CONFIRMATION = "confirmation_token"
+"""The argument with the token of a confirmed write."""
+
+CONFIRMATION_SCHEMA: Schema = {
+    "type": "string",
+    "description": "The token of confirmation_required, after a person has confirmed exactly this call.",
+}
+
 CURSOR_SCHEMA: Schema = {"type": "string", "description": "next_cursor of the previous result."}
 
 REDUNDANT: list[tuple[str, Any]] = [("default", None), ("default", []), ("additionalProperties", True)]
@@ -55,6 +63,15 @@ class Tool:
     def searchable_text(self) -> str:
         """The description, and the words of the name, which count twice."""
         return f"{self.name.replace('_', ' ')} " * 2 + (self.declaration.description or "")
+
+    def for_caller(self, caller: Caller) -> "Tool":
+        """Return the tool with the confirmation token in its schema if the key of *caller* requires confirmation."""
+        if not caller.must_confirm(self.connector.name, self.operation):
+            return self
+        schema = self.declaration.input_schema
+        properties = schema["properties"] | {CONFIRMATION: CONFIRMATION_SCHEMA}
+        declaration = self.declaration.model_copy(update={"input_schema": schema | {"properties": properties}})
+        return replace(self, declaration=declaration)
 
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""

@@ -85,6 +85,9 @@ class Arguments(Struct):
     key: NormalizedKey | None = None
     """The idempotency key of the header. After ``read``, the key of the body if the header has none."""
 
+    confirmation: str | None = None
+    """The token with which a person's confirmation is passed on."""
+
     def to_json(self) -> dict[str, Any]:
         """Return these arguments as JSON, unchanged."""
         body = None if self.body is None else self.body.text.decode()

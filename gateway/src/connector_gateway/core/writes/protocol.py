@@ -136,7 +136,7 @@ class WriteProtocol:
         """
         if work.run.dry_run:
             # A dry run does not touch the claim. If it took the key, the write itself could not be done with that key.
-            return await DryRun(work, self.owners).perform()
+            return await self.dry_run(work)
         if arguments.key is None:
             return await self._carry_out(
                 WriteAttempt(self, work, recording, WriteJournal(arguments, work.connection.identity))
@@ -173,6 +173,14 @@ class WriteProtocol:
             self.database.write_deferred(restore, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
+
+    async def dry_run(self, work: OperationCall) -> Envelope:
+        """Return the requests and casts of a write, without sending any."""
+        work.upstream.dry_run = True
+        try:
+            return await DryRun(work, self.owners).perform()
+        finally:
+            work.upstream.dry_run = work.run.dry_run
 
     @staticmethod
     async def _carry_out(attempt: "WriteAttempt") -> Envelope:

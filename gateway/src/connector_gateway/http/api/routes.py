@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import structlog
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.access.keys import ApiKeys, Caller
+from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.call_executor import CallExecutor
@@ -32,9 +32,19 @@ PREFIX = "/v1/connectors"
 ROOT = PREFIX + "/"
 """The path prefix of all operations."""
 
+CONFIRMATION = b"confirmation-token"
+"""The header with the token of a confirmed write."""
+
 T = TypeVar("T")
 
 log = structlog.get_logger()
+
+
+class Authenticator(Protocol):
+    """The interface of API keys, and of agents' tokens."""
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """Return the caller of an ``Authorization`` header."""
 
 
 @dataclass(eq=False, repr=False)
@@ -42,7 +52,7 @@ class ApiContext:
     """The components that every endpoint uses: gateway, keys, limits, metrics and the throttle of wrong tokens."""
 
     executor: CallExecutor
-    keys: ApiKeys
+    keys: Authenticator
     limits: KeyRateLimiter
     metrics: Metrics
     shutdown: Shutdown
@@ -114,6 +124,7 @@ class OperationEndpoint:
         """
         value = context.raw_header(b"idempotency-key")
         arguments.key = None if value is None else NormalizedKey.parse_header(value)
+        arguments.confirmation = context.header(CONFIRMATION)
         return await read_body(context, self._edge.max_body_bytes)
 
 

@@ -58,6 +58,13 @@ IDEMPOTENCY_HEADER: Schema = {
     "Repeating it within 24 hours returns the first result; using it for another object is an error.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS},
 }
+CONFIRMATION_HEADER: Schema = {
+    "name": "Confirmation-Token",
+    "in": "header",
+    "required": False,
+    "description": "The token of `confirmation_required`, after a person has confirmed exactly this call.",
+    "schema": {"type": "string"},
+}
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
     "type": "string",
@@ -186,7 +193,7 @@ class _Document:
             spec |= self._parameters(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, example)
             spec["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in spec else []
         spec["parameters"] += [IDEMPOTENCY_HEADER] if writes and operation.keyed else []
-        spec["parameters"] += [PREFER_HEADER] if writes else []
+        spec["parameters"] += [PREFER_HEADER, CONFIRMATION_HEADER] if writes else []
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,

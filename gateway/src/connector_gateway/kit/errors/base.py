@@ -65,6 +65,7 @@ class GatewayError(Exception):
         retry_after: float | None = None,
         doubt: InDoubtReason | None = None,
         remedy: str | None = None,
+        dry_run: Any = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -72,6 +73,9 @@ class GatewayError(Exception):
         self.private = private
         self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
         self.doubt = doubt
+        self.dry_run = dry_run
+        """The result of a dry run, for responses only."""
+
         if remedy is not None:
             self.remedy = remedy
 

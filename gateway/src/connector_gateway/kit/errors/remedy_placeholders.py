@@ -52,6 +52,12 @@ PHRASES: Mapping[str, tuple[str, str, str, str]] = {
     "open_hook": ("POST /v1/hooks/{connector}/window", OPEN_HOOK, OPEN_HOOK, ADMINISTRATION),
     "forget_hook": ("DELETE /v1/hooks/{connector}", FORGET_HOOK, FORGET_HOOK, ADMINISTRATION),
     "authorization": (KEY_HEADER, "an API key in GATEWAY_API_KEY", "an API key", KEY_HEADER),
+    "confirmation": (
+        "the header Confirmation-Token",
+        "--confirmation-token",
+        "the header Confirmation-Token",
+        "confirmation_token",
+    ),
     "routes": ("/docs or /openapi.json", "'connector-gateway --help'", "the menu", "the tools and resources"),
     "idempotency_key": ("idempotency key", "--idempotency-key", "idempotency key", "idempotency_key"),
     "operation": ("operation", "operation", "operation", "tool"),
