@@ -72,11 +72,14 @@ async def test_a_reservation_applies_to_all_budgets_together(shared: SharedCount
     clock.at += 10
     reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 100)
 
-    assert 50 == reservation.wait
-    assert (0, 2) == (
-        (await shared.peek(charge("upstream:notes:a"))).remaining,
-        (await shared.peek(charge("upstream:notes:b"))).remaining,
-    )
+    before = [(await shared.peek(charge(f"upstream:notes:{name}"))).remaining for name in "ab"]
+    reservation_wait = reservation.wait
+    clock.at += reservation_wait
+    confirmed = await reservation.confirm()
+
+    assert (50, 0) == (reservation_wait, confirmed)
+    assert [0, 3] == before
+    assert [2, 2] == [(await shared.peek(charge(f"upstream:notes:{name}"))).remaining for name in "ab"]
 
 
 async def test_a_reservation_after_the_deadline_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
@@ -126,12 +129,17 @@ async def test_an_idle_reservation_leaves_a_fifth_of_large_budgets(shared: Share
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_precedes_a_large_one_that_waits(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_small_request_of_a_later_call_does_not_precede_a_large_one(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     await shared.consume(charge("upstream:notes:a", 2))
     large = await shared.reserve([charge("upstream:notes:a", 3)], 100)
     small = await shared.reserve([charge("upstream:notes:a", 1)], 100)
+    clock.at += 60
+    early, gone, later = [await reservation.confirm() for reservation in (small, large, small)]
 
-    assert (60, 0) == (round(large.wait), small.wait)
+    assert early > 0
+    assert (0, 60) == (gone, later)
 
 
 async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: ManualClock) -> None:

@@ -20,6 +20,7 @@ from connector_gateway.core.error_details import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
 from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
@@ -75,6 +76,7 @@ class CallExecutor:
         self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
+        self._costs = CallCosts()
         self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
         self._account_slots = {
             name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
@@ -97,7 +99,7 @@ class CallExecutor:
         read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope. *read_body* is called after authorisation."""
-        connection_id = arguments.connection_id
+        arrived_at, connection_id = self.clock.now(), arguments.connection_id
         recording = self.runs.record(
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
         )
@@ -116,9 +118,11 @@ class CallExecutor:
             params = arguments.read(operation.params, keyed=writes)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
+            cost = self._costs.start(arrived_at, connection.connection_id, operation.name)
             try:
                 with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
-                    prepared = self._prepare(run, connection, operation, params, reservation)
+                    upstream = self._upstream(run, connection, reservation, cost)
+                    prepared = self._prepare(run, connection, operation, params, upstream)
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
                     envelope = await self._perform(prepared, arguments, recording)
             except ConnectionRevoked as error:
@@ -132,6 +136,7 @@ class CallExecutor:
             # The vendor accepted the credentials, so the connection is active.
             if connection.status != "active" and run.log.requests:
                 await self.connections.record_status(connection, "active")
+            self._costs.record(cost)
             run.succeed(envelope.status)
             return envelope
 
@@ -146,12 +151,13 @@ class CallExecutor:
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
+        cost = self._costs.start(self.clock.now(), connection.connection_id, DOWNLOAD)
         with self._downloads.slot(token, connection.connection_id):
             async with recording:
                 await recording.open()
                 try:
                     async with site.connector.download(
-                        site.connector.client(self._upstream(run, connection)), target.content
+                        site.connector.client(self._upstream(run, connection, cost=cost)), target.content
                     ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
@@ -175,10 +181,9 @@ class CallExecutor:
         return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
     def _prepare(
-        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, upstream: UpstreamClient
     ) -> PreparedOperation:
         site = self.sites[connection.connector]
-        upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
@@ -194,7 +199,7 @@ class CallExecutor:
             events=self.events,
             settle_seconds=site.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
-            memory_reservation=reservation,
+            memory_reservation=upstream.memory,
         )
         return PreparedOperation(
             operation, params, run, connection, ctx, upstream, self.cursors, site.connector, ctx.warnings
@@ -208,18 +213,20 @@ class CallExecutor:
     def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
         """Yield the connector's client for one poll. Its requests give way to calls and have longer timeouts."""
         with MemoryReservation(self._memory_budget) as reservation:
-            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
+            upstream = self._upstream(run, connection, reservation, pacer=BackgroundPacer, timeouts=POLL_TIMEOUTS)
             yield self.sites[connection.connector].connector.client(upstream)
 
     def _upstream(
         self,
         run: Run,
         connection: Connection,
+        reservation: MemoryReservation | None = None,
+        cost: CallCost | None = None,
+        *,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         timeouts: Timeouts | None = None,
-        reservation: MemoryReservation | None = None,
     ) -> UpstreamClient:
-        """Return the authorised client for one run on *connection*."""
+        """Return the authorised client for one run on *connection*. The *cost* of a call contains its arrival."""
         connector = connection.connector
         run.redaction = connection.redaction
         activate_redaction(connection.redaction)
@@ -235,11 +242,13 @@ class CallExecutor:
                 shutdown=self.shutdown,
                 usage=self.usage,
                 connection_id=connection.connection_id,
+                cost=cost,
             ),
             timeouts or self.timeouts,
             run.log,
-            self.fence(),
-            reservation or unmetered(),
+            cost.position.arrived_at if cost and cost.position else None,
+            fence=self.fence(),
+            memory=reservation or unmetered(),
             dry_run=run.dry_run,
             slots=self._account_slots[connector].for_account(connection.account)
             if connector in self._account_slots

@@ -1,0 +1,73 @@
+"""What calls use of the vendors' budgets, to estimate how long the calls in a queue will take."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.storage.shared.interface import CallPosition
+
+MAX_TRACKED = 10_000
+"""The number of operations of connections whose costs are remembered."""
+
+WEIGHT = 0.25
+"""The weight of the latest call in the mean. Results grow and shrink, and single calls are exceptions."""
+
+
+class CallCost(Struct):
+    """What one call has used of each budget by name, and what calls like it use."""
+
+    position: CallPosition | None = None
+    """The position of the call in all queues, from its first request on if its arrival is unknown."""
+
+    name: tuple[str, str] = ("", "")
+    """The connection and the operation."""
+
+    typical: Mapping[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
+    own_seconds: float = 0.0
+    """The seconds in which its requests after the first one fit the budgets, one after the other."""
+
+    def add(self, charges: Sequence[Charge], budgets: Mapping[str, Budget]) -> None:
+        """Record a request, before it is queued."""
+        if self.used:
+            self.own_seconds += max([charge.units * _seconds_per_unit(budgets[charge.budget]) for charge in charges])
+        for charge in charges:
+            self.used[charge.budget] = self.used.get(charge.budget, 0.0) + charge.units
+
+    def remaining(self, budget: str) -> float:
+        """Return the units of *budget* that the call is expected to use after its recorded requests."""
+        return max(0.0, self.typical.get(budget, 0.0) - self.used.get(budget, 0.0))
+
+
+def _seconds_per_unit(budget: Budget) -> float:
+    return budget.per_seconds / budget.limit
+
+
+class CallCosts:
+    """The mean costs of recent calls."""
+
+    def __init__(self) -> None:
+        self._means: dict[tuple[str, str], Mapping[str, float]] = {}
+
+    def start(self, arrived_at: float, connection_id: str, operation: str) -> CallCost:
+        """Return the cost of a new call."""
+        name = (connection_id, operation)
+        return CallCost(CallPosition(arrived_at), name, self._means.get(name, {}))
+
+    def record(self, cost: CallCost) -> None:
+        """Record a successful call, unless it sent no requests."""
+        name, used = cost.name, cost.used
+        mean = self._means.get(name)
+        if not used or used == mean:
+            return
+        # Reinserted, so that the first entry is the least recently changed one.
+        self._means.pop(name, None)
+        self._means[name] = used if mean is None else _mix(mean, used)
+        if len(self._means) > MAX_TRACKED:
+            del self._means[next(iter(self._means))]
+
+
+def _mix(mean: Mapping[str, float], used: Mapping[str, float]) -> Mapping[str, float]:
+    budgets = mean.keys() | used.keys()
+    return {name: (1 - WEIGHT) * mean.get(name, 0.0) + WEIGHT * used.get(name, 0.0) for name in budgets}
