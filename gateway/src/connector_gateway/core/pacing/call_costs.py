@@ -10,8 +10,11 @@ from connector_gateway.storage.shared.interface import CallPosition
 MAX_TRACKED = 10_000
 """The number of operations of connections whose costs are remembered."""
 
-WEIGHT = 0.25
-"""The weight of the latest call in the mean. Results grow and shrink, and single calls are exceptions."""
+SHORT_SECONDS = 1.1
+"""The seconds for which each request of a call may miss the others' window, if it is that short."""
+
+WEIGHT = 0.5
+"""The weight of the latest call in the mean. The first call of a process needs more requests than later ones."""
 
 
 class CallCost(Struct):
@@ -31,7 +34,7 @@ class CallCost(Struct):
     def add(self, charges: Sequence[Charge], budgets: Mapping[str, Budget]) -> None:
         """Record a request, before it is queued."""
         if self.used:
-            self.own_seconds += max([charge.units * _seconds_per_unit(budgets[charge.budget]) for charge in charges])
+            self.own_seconds += max([_get_seconds(charge, budgets[charge.budget]) for charge in charges])
         for charge in charges:
             self.used[charge.budget] = self.used.get(charge.budget, 0.0) + charge.units
 
@@ -40,8 +43,10 @@ class CallCost(Struct):
         return max(0.0, self.typical.get(budget, 0.0) - self.used.get(budget, 0.0))
 
 
-def _seconds_per_unit(budget: Budget) -> float:
-    return budget.per_seconds / budget.limit
+def _get_seconds(charge: Charge, budget: Budget) -> float:
+    """Return the seconds in which the units of *charge* become available."""
+    # Units that were used together become available together, so a request that comes shortly after waits for the next.
+    return max(charge.units * budget.per_seconds / budget.limit, min(budget.per_seconds, SHORT_SECONDS))
 
 
 class CallCosts:

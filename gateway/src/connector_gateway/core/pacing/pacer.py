@@ -31,6 +31,10 @@ which can arrive after a short window has ended.
 """
 
 
+MARGIN = 1.05
+"""The factor by which a queue may be slower than expected, because requests leave late and calls differ."""
+
+
 def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
     """Return *budgets* with windows lengthened by the factor ``SLACK``, and by at least ``SLACK_SECONDS``."""
     return {
@@ -85,7 +89,11 @@ class ConnectionPacer:
         if cost.position is None:
             cost.position = CallPosition(self._clock.now())
         resolved = self._resolve_charges(charges)
-        reservation = await self._shared.reserve(resolved, self._remaining(deadline), cost.position)
+        max_wait = self._remaining(deadline)
+        # A call that is not accepted can be repeated. One that has started would be wasted.
+        if not self._has_sent:
+            max_wait /= MARGIN
+        reservation = await self._shared.reserve(resolved, max_wait, cost.position)
         if reservation.wait > 0:
             if not reservation.granted:
                 raise _too_long(reservation.wait)
