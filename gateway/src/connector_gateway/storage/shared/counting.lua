@@ -6,9 +6,9 @@
 -- ARGV  the command, its argument, the call's position, the process, then of each budget its limit, its window in
 --       microseconds, the units, and the units that the call is expected to use from now on
 -- An entry is named g7:5 if reservation 7 took 5 units. Requests of process 3 without the store are named s3-9:5, and
--- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as
--- p3:7:5:20 of process p3 for 5 units of 20 that its call is expected to use. While no request of a call waits, c9:0:0:15
--- stands for the rest of the call at position 9. Processes and such calls are there, too, by minus the time at which they
+-- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as p3:7:5
+-- of process p3 for 5 units, and p3:rest:15 for what their call is expected to use afterwards. While no request of a call
+-- waits, this is c9:rest:15 for the position 9. Such processes and calls are there, too, by minus the time at which they
 -- were last heard of.
 
 local CLOCK = redis.call('TIME')
@@ -73,11 +73,12 @@ end
 
 local function open_ledger(number)
   local key, argument = 1 + 3 * number, 1 + 4 * number
-  local known = redis.call('HMGET', KEYS[key + 1], 'sum', 'closed')
+  local known = redis.call('HMGET', KEYS[key + 1], 'sum', 'closed', 'queued', 'rest')
   local ledger = {
     entries = KEYS[key], facts = KEYS[key + 1], queue = KEYS[key + 2],
     limit = tonumber(ARGV[argument]), window = tonumber(ARGV[argument + 1]), units = tonumber(ARGV[argument + 2]),
     expected = tonumber(ARGV[argument + 3]), sum = tonumber(known[1] or 0), closed = tonumber(known[2] or 0),
+    queued = tonumber(known[3] or 0), rest = tonumber(known[4] or 0),
   }
   if not known[1] then assume_usage(ledger) end
   forget(ledger)
@@ -90,7 +91,8 @@ end
 
 local function save(ledger)
   ledger.changed = false
-  redis.call('HSET', ledger.facts, 'sum', text(ledger.sum), 'closed', text(ledger.closed))
+  redis.call('HSET', ledger.facts, 'sum', text(ledger.sum), 'closed', text(ledger.closed),
+    'queued', text(ledger.queued), 'rest', text(ledger.rest))
   -- Twice the window after the last entry, because entries are moved if they turn out to have been late.
   local rest = text(math.ceil((math.max(ledger.closed, now) - now + 2 * ledger.window) / 1000))
   expire(ledger.entries, rest)
@@ -118,30 +120,72 @@ local function earliest(ledger, units)
   return start + (windows + 1) * ledger.window
 end
 
--- Remove what waits for processes and calls that have become silent.
-local function drop_silent(ledger, silent)
+-- Return the units of a member of the queue, and what its call is expected to use afterwards.
+local function parse_queued(member)
+  local kind, units = string.match(member, '^%w+:(%w+):(.+)$')
+  if kind == 'rest' then return 0, tonumber(units) end
+  return tonumber(units or 0), 0
+end
+
+local function add_queued(ledger, position, member)
+  if redis.call('ZADD', ledger.queue, position, member) == 0 then return end
+  local units, rest = parse_queued(member)
+  ledger.queued, ledger.rest, ledger.changed = ledger.queued + units, ledger.rest + rest, true
+end
+
+local function remove_queued(ledger, member)
+  if redis.call('ZREM', ledger.queue, member) == 0 then return false end
+  local units, rest = parse_queued(member)
+  ledger.queued, ledger.rest, ledger.changed = ledger.queued - units, ledger.rest - rest, true
+  return true
+end
+
+-- Record that something was heard of a process or call.
+local function hear(ledger, owner)
+  redis.call('ZADD', ledger.queue, text(-now), owner)
+  expire(ledger.queue, MINUTE / 1000)
+end
+
+-- Remove what waits for processes and calls of which nothing was heard.
+local function drop_silent(ledger)
+  local owners = {}
+  for _, owner in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, '(' .. text(SILENT - now), '(0')) do
+    if owner ~= ARGV[4] then owners[owner] = true end
+  end
+  if not next(owners) then return end
   for _, member in ipairs(redis.call('ZRANGE', ledger.queue, 0, -1)) do
-    if silent[string.match(member, '^%w+')] then redis.call('ZREM', ledger.queue, member) end
+    if owners[string.match(member, '^%w+')] then remove_queued(ledger, member) end
   end
 end
 
 -- Return the units that wait for earlier calls, and those that these calls are expected to use.
 local function count_before(ledger, position)
-  local before = redis.call('ZRANGEBYSCORE', ledger.queue, '-inf', '(' .. position, 'WITHSCORES')
-  local silent, units, expected, call, most = {}, 0, 0, nil, 0
-  for index = 1, #before, 2 do
-    local owner, own, whole = string.match(before[index], '^(%w+):?%d*:?([^:]*):?([^:]*)')
-    local score = tonumber(before[index + 1])
-    if score < 0 then
-      silent[owner] = owner ~= ARGV[4] and -score < now - SILENT or nil
-    elseif not silent[owner] then
-      -- What is expected of a call includes those of its requests that are waiting already.
-      if score ~= call then call, most, expected = score, 0, expected + most end
-      units, most = units + own, math.max(most, whole)
-    end
+  if ledger.queued == 0 and ledger.rest == 0 then return 0, 0 end
+  drop_silent(ledger)
+  local last = redis.call('ZREVRANGE', ledger.queue, 0, 0, 'WITHSCORES')
+  -- The queue expires if nothing is heard of any process.
+  if not last[2] or tonumber(last[2]) < 0 then ledger.queued, ledger.rest, ledger.changed = 0, 0, true end
+  if position == '+inf' or not last[2] or tonumber(last[2]) < tonumber(position) then
+    return ledger.queued, ledger.queued + ledger.rest
   end
-  if next(silent) then drop_silent(ledger, silent) end
-  return units, expected + most
+  local units, expected = 0, 0
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, '(0', '(' .. position)) do
+    local own, rest = parse_queued(member)
+    units, expected = units + own, expected + own + rest
+  end
+  return units, expected
+end
+
+-- Expect the call at *position* to use more units after its requests that wait now.
+local function expect(ledger, position, owner)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
+    local former = string.match(member, '^(%w+):rest:')
+    if former then remove_queued(ledger, member) end
+    if former == 'c' .. position then redis.call('ZREM', ledger.queue, former) end
+  end
+  if ledger.expected == 0 then return end
+  add_queued(ledger, position, string.format('%s:rest:%.17g', owner, ledger.expected))
+  hear(ledger, owner)
 end
 
 local ledgers = {}
@@ -153,25 +197,20 @@ local function name_entry(ledger, number)
   return string.format('g%.0f:%.17g', number, ledger.units)
 end
 
-local function enqueue(ledger, position, owner, name)
-  redis.call('ZADD', ledger.queue, position, name, text(-now), owner)
-  expire(ledger.queue, MINUTE / 1000)
-end
-
--- Expect the call at *position* to use more units soon.
-local function expect(ledger, position)
-  local owner, rest = 'c' .. position, ledger.expected - ledger.units
+-- Return whether other requests of the call at *position* wait for the budget.
+local function has_waiting(ledger, position)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
-    if string.find(member, owner, 1, true) == 1 then redis.call('ZREM', ledger.queue, owner, member) end
+    if not string.find(member, ':rest:', 1, true) then return true end
   end
-  if rest > 0 then enqueue(ledger, position, owner, string.format('%s:0:0:%.17g', owner, rest)) end
+  return false
 end
 
 local function take(number, position)
   for _, ledger in ipairs(ledgers) do
     redis.call('ZADD', ledger.entries, text(now), name_entry(ledger, number))
     ledger.sum = ledger.sum + ledger.units
-    if position then expect(ledger, position) end
+    local is_known = ledger.expected > 0 or ledger.queued > 0 or ledger.rest > 0
+    if position and is_known and not has_waiting(ledger, position) then expect(ledger, position, 'c' .. position) end
     save(ledger)
   end
 end
@@ -189,19 +228,25 @@ local function find_due(position)
 end
 
 local function name_queued(ledger, number)
-  return string.format('%s:%.0f:%.17g:%.17g', ARGV[4], number, ledger.units, ledger.expected)
+  return string.format('%s:%.0f:%.17g', ARGV[4], number, ledger.units)
+end
+
+local function enqueue(ledger, position, number)
+  add_queued(ledger, position, name_queued(ledger, number))
+  expect(ledger, position, ARGV[4])
+  hear(ledger, ARGV[4])
 end
 
 -- Remove a reservation from the entries and queues. Returns whether it was there.
 local function remove(number)
-  local removed = 0
+  local is_known = false
   for _, ledger in ipairs(ledgers) do
-    removed = removed + redis.call('ZREM', ledger.queue, name_queued(ledger, number))
+    is_known = remove_queued(ledger, name_queued(ledger, number)) or is_known
     if redis.call('ZREM', ledger.entries, name_entry(ledger, number)) > 0 then
-      removed, ledger.sum, ledger.changed = 1, ledger.sum - ledger.units, true
+      is_known, ledger.sum, ledger.changed = true, ledger.sum - ledger.units, true
     end
   end
-  return removed > 0
+  return is_known
 end
 
 local function remaining(ledger)
@@ -242,7 +287,7 @@ function commands.reserve(max_wait)
   -- Calls that were queued earlier may need further requests, which go first.
   for _, ledger in ipairs(ledgers) do due = math.max(due, earliest(ledger, ledger.ahead + ledger.units)) end
   if due - now > tonumber(max_wait) then return {0, due - now, 0, position, 0} end
-  enqueue(ledgers[slowest], position, ARGV[4], name_queued(ledgers[slowest], number))
+  enqueue(ledgers[slowest], position, number)
   return {1, due - now, number, position, slowest}
 end
 
@@ -263,7 +308,7 @@ function commands.confirm(number)
   local known = remove(number) and 1 or 0
   local due, slowest = find_due(ARGV[3])
   if slowest then
-    enqueue(ledgers[slowest], ARGV[3], ARGV[4], name_queued(ledgers[slowest], number))
+    enqueue(ledgers[slowest], ARGV[3], number)
     return {known, due - now, slowest}
   end
   take(number, ARGV[3])
@@ -272,6 +317,10 @@ end
 
 function commands.release(number)
   remove(number)
+  for _, ledger in ipairs(ledgers) do
+    ledger.expected = 0
+    if ARGV[3] ~= '' and not has_waiting(ledger, ARGV[3]) then expect(ledger, ARGV[3], ARGV[4]) end
+  end
   return {1, 0, 0}
 end
 

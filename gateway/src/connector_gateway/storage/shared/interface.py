@@ -43,11 +43,6 @@ class ResolvedCharge(Struct):
     expected_units: float = 0.0
     """The units that the call is expected to use afterwards."""
 
-    @property
-    def all_expected_units(self) -> float:
-        """The units that the call is expected to use from now on."""
-        return self.units + self.expected_units
-
 
 class CallPosition(Struct):
     """The position of a call in the queues for budgets. All its requests have the same."""

@@ -152,7 +152,7 @@ class ValkeyReservation:
         """Release the reservation."""
         if self.waiter is not None:
             self.waiter.leave()
-        self.store.release(self.charges, self.number)
+        self.store.release(self.charges, self.number, self.key)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
@@ -307,12 +307,12 @@ class ValkeyCounters:
     def _release_abandoned(self, charges: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
         """Release a reservation whose caller was cancelled before the response arrived."""
         if response[0] == 1:
-            self.release(charges, response[2])
+            self.release(charges, response[2], response[3] if len(response) > 3 else "")
 
-    def release(self, charges: Sequence[ResolvedCharge], number: int) -> None:
-        """Release a reservation."""
+    def release(self, charges: Sequence[ResolvedCharge], number: int, key: Any) -> None:
+        """Release a reservation of the call at position *key*."""
         if charges:
-            self._pipeline.send_no_reply(*self._command("release", number, charges))
+            self._pipeline.send_no_reply(*self._command("release", number, charges, key))
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
         """Count sent requests, unless they are counted already."""
@@ -480,7 +480,7 @@ class ValkeyCounters:
             keys += self._keys(charge.name)
             budget = charge.budget
             window = round(budget.per_seconds * MICRO)
-            values += (budget.limit, window, charge.units, charge.all_expected_units)
+            values += (budget.limit, window, charge.units, charge.expected_units)
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
 
     def _keys_of(self, tag: str) -> list[str]:

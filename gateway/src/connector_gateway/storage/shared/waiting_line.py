@@ -1,7 +1,8 @@
 """The queue of one budget in this process: requests in order of the arrival of their calls."""
 
 import asyncio
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -28,8 +29,8 @@ class Waiter(Struct, eq=False):
     """The time until which the request can wait."""
 
     units: float = 0.0
-    expected_units: float = 0.0
-    """The units that its call is expected to use from now on, including this request's."""
+    rest: float = 0.0
+    """The units that its call is expected to use after all of its waiting requests. Only the latest one has it."""
 
     line: "WaitingLine | None" = None
     """The queue of the budget that it waits for, which is the one with the longest wait."""
@@ -40,7 +41,7 @@ class Waiter(Struct, eq=False):
         """Wait for the units of *charge* in *line*, and in no other."""
         if self.line is not line:
             self.leave()
-            self.line, self.units, self.expected_units = line, charge.units, charge.all_expected_units
+            self.line, self.units, self.rest = line, charge.units, charge.expected_units
             line.add(self)
 
     def leave(self) -> None:
@@ -74,10 +75,13 @@ _key = attrgetter("key")
 class WaitingLine:
     """Waiting requests. Only the first one is attempted, because no other can precede it."""
 
-    __slots__ = ("__weakref__", "_continuing", "_waiters")
+    __slots__ = ("__weakref__", "_continuing", "_rest", "_units", "_waiters")
 
     def __init__(self) -> None:
         self._waiters: list[Waiter] = []
+        self._units = self._rest = 0.0
+        """The sums of all waiters. Without them, each newcomer would pass over the whole queue."""
+
         self._continuing: dict[Any, tuple[float, float]] = {}
         """Calls whose requests are in progress: the units that they are expected to use afterwards, and until when."""
 
@@ -91,7 +95,12 @@ class WaitingLine:
 
     def add(self, waiter: Waiter) -> None:
         """Add *waiter* behind requests of its own and earlier calls."""
+        for other in self._of_call(waiter.key):
+            self._rest -= other.rest
+            other.rest = 0.0
+        self._continuing.pop(waiter.key, None)
         insort(self._waiters, waiter, key=_key)
+        self._units, self._rest = self._units + waiter.units, self._rest + waiter.rest
 
     def remove(self, waiter: Waiter) -> None:
         """Remove *waiter*, and wake the first request if it has changed."""
@@ -99,12 +108,17 @@ class WaitingLine:
         while self._waiters[index] is not waiter:
             index += 1
         del self._waiters[index]
+        self._units, self._rest = self._units - waiter.units, self._rest - waiter.rest
         if index == 0 and self._waiters:
             self._waiters[0].woken.set()
 
+    def _of_call(self, key: Any) -> Sequence[Waiter]:
+        waiters = self._waiters
+        return waiters[bisect_left(waiters, key, key=_key) : bisect_right(waiters, key, key=_key)]
+
     def expect(self, key: Any, units: float, now: float) -> None:
-        """Expect the call of *key* to use more *units* soon."""
-        if units > 0:
+        """Expect the call of *key* to use more *units* soon, unless requests of it are waiting."""
+        if units > 0 and not self._of_call(key):
             self._continuing[key] = (units, now + SILENT_SECONDS)
         else:
             self._continuing.pop(key, None)
@@ -113,12 +127,15 @@ class WaitingLine:
         """Return the units of requests of calls before *key*, and the units that these calls are expected to use."""
         if self._continuing:
             self._continuing = {call: entry for call, entry in self._continuing.items() if entry[1] >= now}
-        expected = {call: units for call, (units, _) in self._continuing.items() if call < key}
-        before = self._waiters[: bisect_left(self._waiters, key, key=_key)]
-        for waiter in before:
-            # What is expected of a call includes those of its requests that are waiting already.
-            expected[waiter.key] = max(waiter.expected_units, expected.get(waiter.key, 0.0))
-        return sum([waiter.units for waiter in before]), sum(expected.values())
+        continuing = sum([units for call, (units, _) in self._continuing.items() if call < key])
+        index, waiters = bisect_left(self._waiters, key, key=_key), self._waiters
+        if index <= len(waiters) / 2:
+            units, rest = sum([waiter.units for waiter in waiters[:index]]), sum([w.rest for w in waiters[:index]])
+        else:
+            after = waiters[index:]
+            units = self._units - sum([waiter.units for waiter in after])
+            rest = self._rest - sum([waiter.rest for waiter in after])
+        return units, units + rest + continuing
 
     def wake_before(self, time: float) -> None:
         """Wake the requests that cannot wait until *time*, but not the first one."""
