@@ -186,7 +186,7 @@ async def test_requests_of_one_call_that_wait_together_are_expected_once(
     assert 120 == (await shared.reserve([charge(name)], 0)).wait
 
 
-async def test_a_released_request_makes_room_for_those_behind_it(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_released_request_gives_its_place_to_the_next(shared: SharedCounters, clock: ManualClock) -> None:
     name = "upstream:notes:a"
     await shared.consume(charge(name, 3))
     first, second = [await shared.reserve([charge(name, 3)], 1000) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""What is expected of a call, from those before it."""
+"""The expected cost of a call, from those before it."""
 
 from connector_gateway.core.pacing import call_costs
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts

@@ -1,110 +1,19 @@
 """Calls of several requests in one queue, in virtual time: their order, their waits, and what they are told."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from statistics import mean
+from collections.abc import Callable
 
-from connector_gateway.core.pacing.call_costs import CallCost
-from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
-from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.storage.shared.interface import CallPosition
-from connector_gateway.storage.shared.memory import LocalCounters
-from harness.clocks import NOON, LoopClock, run_in_virtual_time
+from connector_gateway.core.pacing.pacer import BackgroundPacer
+from connector_gateway.kit.upstream.budget import Deadline
+from gateway.tests.core.pacing.paced_vendor import BURST, ONE, QUEUE_SECONDS, VENDOR_SECONDS, PacedVendor
+from harness.clocks import NOON, run_in_virtual_time
 from harness.requirement import requirement
 
-ONE = Charge("all")
-QUEUE_SECONDS = 30.0
-VENDOR_SECONDS = 0.08
 
-
-@dataclass
-class Call:
-    """A call and its outcome."""
-
-    number: int
-    arrived_at: float
-    ended_at: float = 0.0
-    retry_after: float | None = None
-
-    @property
-    def seconds(self) -> float:
-        return self.ended_at - self.arrived_at
-
-
-@dataclass
-class Vendor:
-    """A vendor with one budget, and the calls that use it."""
-
-    budget: Budget = field(default_factory=lambda: Budget(3, 1))
-    clock: LoopClock = field(default_factory=LoopClock)
-    calls: list[Call] = field(default_factory=list)
-    sent: list[tuple[int, float]] = field(default_factory=list)
-    """The number of the call, and the time of each request."""
-
-    by_request: bool = False
-    """Whether each request is queued by its own arrival."""
-
-    queue_seconds: float = QUEUE_SECONDS
-
-    def __post_init__(self) -> None:
-        self.budgets = with_slack({"all": self.budget})
-        self.shared = LocalCounters(self.clock)
-
-    def pacer(self, arrived_at: float, expected: float) -> ConnectionPacer:
-        cost = CallCost(CallPosition(arrived_at), typical={"all": expected})
-        return ConnectionPacer("notes", self.budgets, "account", self.shared, self.clock, cost=cost)
-
-    async def call(self, requests: int, expected: int | None = None, queue_seconds: float | None = None) -> Call:
-        """Send *requests* one after the other. Calls like it have needed *expected* ones."""
-        arrived_at = self.clock.now()
-        call = Call(len(self.calls), arrived_at)
-        self.calls.append(call)
-        start_by = arrived_at + (self.queue_seconds if queue_seconds is None else queue_seconds)
-        pacer = self.pacer(arrived_at, requests if expected is None else expected)
-        try:
-            for number in range(requests):
-                if self.by_request and number:
-                    pacer = self.pacer(self.clock.now(), 1)
-                reservation = await pacer.acquire([ONE], Deadline(start_by + number * VENDOR_SECONDS))
-                self.sent.append((call.number, round(self.clock.now() - NOON, 6)))
-                await self.clock.sleep(VENDOR_SECONDS)
-                reservation.record_response()
-        except UpstreamRateLimited as error:
-            call.retry_after = error.retry_after
-        call.ended_at = self.clock.now()
-        return call
-
-    async def start_calls(self, *requests: int, apart: float = 0.001) -> None:
-        """Start calls of so many requests, one shortly after the other."""
-        await asyncio.gather(*(self._arrive(position * apart, number) for position, number in enumerate(requests)))
-
-    async def _arrive(self, seconds: float, requests: int) -> None:
-        await self.clock.sleep(seconds)
-        await self.call(requests)
-
-    @property
-    def served(self) -> Sequence[Call]:
-        return [call for call in self.calls if call.retry_after is None]
-
-    @property
-    def mean_seconds(self) -> float:
-        return mean(call.seconds for call in self.served)
-
-    @property
-    def rejected(self) -> Sequence[Call]:
-        return [call for call in self.calls if call.retry_after is not None]
-
-
-def run(scenario: Callable[[Vendor], object], vendor: Vendor | None = None) -> Vendor:
-    vendor = vendor or Vendor()
+def run(scenario: Callable[[PacedVendor], object], vendor: PacedVendor | None = None) -> PacedVendor:
+    vendor = vendor or PacedVendor()
     run_in_virtual_time(scenario(vendor))  # type: ignore[arg-type]
     return vendor
-
-
-BURST = [1, 4] * 115
-"""Calls that arrive together: half need one request, half four."""
 
 
 @requirement("common-76")
@@ -128,22 +37,14 @@ def test_the_next_request_of_a_running_call_precedes_later_calls() -> None:
 @requirement("common-77")
 def test_a_burst_is_served_in_time_or_rejected_immediately_with_the_true_wait() -> None:
     vendor = run(lambda vendor: vendor.start_calls(*BURST))
-    drained_at = max(at for _, at in vendor.sent)
-    used = (len(vendor.sent) - 3) / 3 / drained_at
 
-    assert {len(BURST)} == {len(vendor.served) + len(vendor.rejected)}
-    assert max(call.seconds for call in vendor.served) <= QUEUE_SECONDS + 4 / 3 + 4 * VENDOR_SECONDS
-    assert max(call.seconds for call in vendor.rejected) == 0
-    assert [] == [
-        call.retry_after for call in vendor.rejected if not 0.8 <= (call.retry_after or 0) / drained_at <= 1.2
-    ]
-    assert used >= 0.98
+    vendor.check_burst(len(BURST))
 
 
 @requirement("common-76")
 def test_calls_are_served_sooner_than_in_a_queue_of_requests() -> None:
     by_call, by_request = (
-        run(lambda vendor: vendor.start_calls(*[4] * 20), Vendor(by_request=by_request, queue_seconds=1000))
+        run(lambda vendor: vendor.start_calls(*[4] * 20), PacedVendor(by_request=by_request, queue_seconds=1000))
         for by_request in (False, True)
     )
 
@@ -153,7 +54,7 @@ def test_calls_are_served_sooner_than_in_a_queue_of_requests() -> None:
 
 @requirement("common-77")
 def test_later_calls_do_not_delay_earlier_ones() -> None:
-    async def arrive(vendor: Vendor) -> None:
+    async def arrive(vendor: PacedVendor) -> None:
         first = [asyncio.create_task(vendor.call(4)) for _ in range(10)]
         await vendor.clock.sleep(1)
         rest = [asyncio.create_task(_endless_calls(vendor)) for _ in range(5)]
@@ -169,7 +70,7 @@ def test_later_calls_do_not_delay_earlier_ones() -> None:
     assert vendor.calls[9].seconds <= 40 / 3 + 4
 
 
-async def _endless_calls(vendor: Vendor) -> None:
+async def _endless_calls(vendor: PacedVendor) -> None:
     while True:
         await vendor.call(1)
         await vendor.clock.sleep(0.01)
@@ -177,7 +78,7 @@ async def _endless_calls(vendor: Vendor) -> None:
 
 @requirement("common-77")
 def test_a_call_delayed_by_more_requests_than_expected_is_rejected_before_it_sends_any() -> None:
-    async def arrive(vendor: Vendor) -> None:
+    async def arrive(vendor: PacedVendor) -> None:
         await asyncio.gather(*(vendor.call(10, expected=1) for _ in range(30)))
 
     vendor = run(arrive)
@@ -190,7 +91,7 @@ def test_a_call_delayed_by_more_requests_than_expected_is_rejected_before_it_sen
 
 @requirement("common-76")
 def test_a_caller_that_disconnects_releases_its_place_at_once() -> None:
-    async def leave(vendor: Vendor) -> None:
+    async def leave(vendor: PacedVendor) -> None:
         tasks = [asyncio.create_task(vendor.call(1)) for _ in range(12)]
         await vendor.clock.sleep(0.5)
         for number in (3, 4, 7):
@@ -205,7 +106,7 @@ def test_a_caller_that_disconnects_releases_its_place_at_once() -> None:
 
 @requirement("common-75")
 def test_a_block_ends_calls_that_cannot_wait_for_it_and_keeps_the_order_of_others() -> None:
-    async def block(vendor: Vendor) -> None:
+    async def block(vendor: PacedVendor) -> None:
         running = [asyncio.create_task(vendor.call(4)) for _ in range(5)]
         await vendor.clock.sleep(0.5)
         impatient = asyncio.create_task(vendor.call(1, queue_seconds=15))
@@ -226,7 +127,7 @@ def test_a_block_ends_calls_that_cannot_wait_for_it_and_keeps_the_order_of_other
 
 @requirement("common-75")
 def test_queued_calls_learn_of_a_block_at_once() -> None:
-    async def block(vendor: Vendor) -> None:
+    async def block(vendor: PacedVendor) -> None:
         calls = [asyncio.create_task(vendor.call(4)) for _ in range(10)]
         await vendor.clock.sleep(0.5)
         await vendor.pacer(NOON, 1).block([ONE], 60)
@@ -241,8 +142,8 @@ def test_queued_calls_learn_of_a_block_at_once() -> None:
 
 @requirement("common-108")
 def test_a_poll_that_joins_the_queue_is_behind_the_calls_in_it() -> None:
-    async def poll(vendor: Vendor) -> None:
-        pacer = BackgroundPacer("notes", vendor.budgets, "account", vendor.shared, vendor.clock)
+    async def poll(vendor: PacedVendor) -> None:
+        pacer = BackgroundPacer("notes", vendor.budgets, "account", vendor.processes[0], vendor.clock)
         calls = asyncio.create_task(vendor.start_calls(*[2] * 45))
         await vendor.clock.sleep(0.5)
         await pacer.acquire([ONE], Deadline(NOON + 300))

@@ -1,4 +1,4 @@
-"""What calls use of the vendors' budgets, to estimate how long the calls in a queue will take."""
+"""The use of the vendors' budgets by calls, to estimate how long those in a queue will take."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ WEIGHT = 0.5
 
 
 class CallCost(Struct):
-    """What one call has used of each budget by name, and what calls like it use."""
+    """The units of each budget, by name, that one call has used, and that calls like it use."""
 
     position: CallPosition | None = None
     """The position of the call in all queues, from its first request on if its arrival is unknown."""

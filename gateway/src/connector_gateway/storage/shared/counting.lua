@@ -7,8 +7,8 @@
 --       microseconds, the units, and the units that the call is expected to use from now on
 -- An entry is named g7:5 if reservation 7 took 5 units. Requests of process 3 without the store are named s3-9:5, and
 -- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as p3:7:5
--- of process p3 for 5 units, and p3:rest:15 for what their call is expected to use afterwards. While no request of a call
--- waits, this is c9:rest:15 for the position 9. Such processes and calls are there, too, by minus the time at which they
+-- of process p3 for 5 units, and p3:r9:15 for what their call, at position 9, is expected to use afterwards. While no
+-- request of the call waits, this is c9:r9:15. Such processes and calls are there, too, by minus the time at which they
 -- were last heard of.
 
 local CLOCK = redis.call('TIME')
@@ -123,7 +123,7 @@ end
 -- Return the units of a member of the queue, and what its call is expected to use afterwards.
 local function parse_queued(member)
   local kind, units = string.match(member, '^%w+:(%w+):(.+)$')
-  if kind == 'rest' then return 0, tonumber(units) end
+  if kind and string.find(kind, '^r') then return 0, tonumber(units) end
   return tonumber(units or 0), 0
 end
 
@@ -179,12 +179,12 @@ end
 -- Expect the call at *position* to use more units after its requests that wait now.
 local function expect(ledger, position, owner)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
-    local former = string.match(member, '^(%w+):rest:')
+    local former = string.match(member, '^(%w+):r')
     if former then remove_queued(ledger, member) end
     if former == 'c' .. position then redis.call('ZREM', ledger.queue, former) end
   end
   if ledger.expected == 0 then return end
-  add_queued(ledger, position, string.format('%s:rest:%.17g', owner, ledger.expected))
+  add_queued(ledger, position, string.format('%s:r%s:%.17g', owner, position, ledger.expected))
   hear(ledger, owner)
 end
 
@@ -200,7 +200,7 @@ end
 -- Return whether other requests of the call at *position* wait for the budget.
 local function has_waiting(ledger, position)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
-    if not string.find(member, ':rest:', 1, true) then return true end
+    if not string.find(member, ':r', 1, true) then return true end
   end
   return false
 end
