@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    agent_tools,
     history,
     mail,
     memory,
@@ -58,6 +59,7 @@ def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
         "memory": memory.rows,
         "pacing": pacing.rows,
         "together": pacing.rows_together,
+        "tools": agent_tools.rows,
     }
 
 

@@ -1,9 +1,15 @@
-"""The installation of locked packages, with uv or else with pip."""
+"""The installation of locked packages, with uv or else with pip, and what is installed."""
 
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import install
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
 
 CONFIGURED = """\
 :env:.index-url='https://mirror.example/simple'
@@ -63,7 +69,7 @@ def test_packages_are_installed_with_uv(commands: Commands, capsys: pytest.Captu
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("failing", ["uv.txt", "-m uv", "uv --quiet --no-config pip install --python"])
+@pytest.mark.parametrize("failing", ["uv.txt", "-m uv"], ids=["missing or rejected by the index", "broken"])
 def test_pip_installs_if_uv_fails(failing: str, commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
     commands.failing = failing
 
@@ -73,7 +79,23 @@ def test_pip_installs_if_uv_fails(failing: str, commands: Commands, capsys: pyte
     assert capsys.readouterr().out == "uv is not usable (it is broken); pip installs instead, which takes longer.\n"
 
 
-def test_a_failed_command_reports_its_last_line() -> None:
+@pytest.mark.parametrize(
+    ("printed", "message"),
+    [
+        ("python: No module named uv\n", "python: No module named uv"),
+        (
+            "ERROR: THESE PACKAGES DO NOT MATCH. If you updated them, …\n  Expected sha256 1\n  Got 2\n",
+            "THESE PACKAGES DO NOT MATCH",
+        ),
+        ("WARNING: slow\nerror: Failed to fetch: `uv`\n  Caused by: timeout\n", "Failed to fetch: `uv`"),
+        ("", "no message"),
+    ],
+)
+def test_the_message_of_a_failed_command_is_one_line(printed: str, message: str) -> None:
+    assert message == install.error_message(printed)
+
+
+def test_a_failed_command_reports_its_error() -> None:
     with pytest.raises(install.InstallationError, match=r"^Invalid requirement.*"):
         install.run(*install.PIP, "install", "--no-index", "--no-deps", "a b c")
 
@@ -82,3 +104,33 @@ def test_every_package_of_the_repository_is_installed() -> None:
     assert {f"{name}/pyproject.toml" for name in install.PACKAGES} == {
         str(path.relative_to(install.PROJECT)) for path in Path(install.PROJECT).glob("*/pyproject.toml")
     }
+
+
+def test_each_direct_package_has_a_reason() -> None:
+    contributing = (install.PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"\| Package \| Used for \|\n\|---\|---\|\n((?:\|.*\|\n)+)", contributing)
+    declared = tomllib.loads((install.PROJECT / "gateway" / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert [Requirement(text).name for text in declared["project"]["dependencies"]] == re.findall(
+        r"(?m)^\| (\S+) \| \S", table
+    )
+
+
+def test_an_installation_has_at_most_60_packages() -> None:
+    installed: dict[NormalizedName, Requirement] = {}
+    unread = [Requirement("connector-gateway")]
+    while unread:
+        found = {canonicalize_name(one.name): one for one in requirements_of(unread.pop())}
+        unread += [one for name, one in found.items() if name not in installed]
+        installed |= found
+
+    assert len(installed) <= 60, sorted(installed)
+
+
+def requirements_of(package: Requirement) -> Iterator[Requirement]:
+    """Yield what an installed package requires on this platform."""
+    for requirement in map(Requirement, distribution(package.name).requires or []):
+        if requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in {"", *package.extras}
+        ):
+            yield requirement

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.upstream.budget import Budget
 
@@ -11,25 +10,20 @@ SPANS = {1: "second", 60: "minute", 15 * 60: "15 minutes", 24 * 60 * 60: "day"}
 
 def operation_rows(connector: AnyConnector) -> list[str]:
     """Return the operations of a connector, each with a link to its reference."""
-    rows = [operation_row(connector, operation) for operation in connector.operations]
-    return [f"| Operation | Effect | Route below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
+    return [operation_row(connector, operation) for operation in connector.operations]
 
 
 def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
-    """Return one operation: name, summary and route."""
+    """Return one operation: name and summary."""
     anchor = operation.title.lower().replace(" ", "-")
     does = operation.description.splitlines()[0]
-    return (
-        f"| [{operation.title}](../reference/{connector.name}.md#{anchor}) | {does} "
-        f"| `{operation.method} {operation.path}` |"
-    )
+    return f"- [{operation.title}](../reference/{connector.name}.md#{anchor}): {does}"
 
 
 def limit_rows(connector: AnyConnector) -> list[str]:
     """Return the budgets of a connector, and the settle time of its writes."""
-    rows = [f"| Rate limit `{name}` | {pace(budget)} |" for name, budget in connector.budgets.items()]
-    settled = f"| Settle time of in-doubt writes | {connector.settle_seconds:.0f} seconds |"
-    return ["| Limit | Size |", "|---|---|", *rows, settled]
+    rows = [f"- Rate limit `{name}`: {pace(budget)}" for name, budget in connector.budgets.items()]
+    return [*rows, f"- Settle time of in-doubt writes: {connector.settle_seconds:.0f} seconds"]
 
 
 def pace(budget: Budget) -> str:

@@ -105,20 +105,11 @@ def title_of(operation: str) -> str:
 
 
 def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
-    """Return the values that are entered at the vendor and here, and the URLs for users and requests."""
-    setting = f"GATEWAY_{connector.name.upper()}"
-    token_url = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "none"
+    """Return the redirect URI, and the vendor's URLs for users and requests."""
+    endpoints = {"Consent": oauth.authorize, "Tokens": oauth.token, "Revocation": oauth.revoke}
     return [
-        "| | |",
-        "|---|---|",
-        f"| Redirect URI, to register at the vendor | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
-        f"| Setting for the client ID | `{setting}_CLIENT_ID` |",
-        f"| Setting for the client secret | `{setting}_CLIENT_SECRET` |",
-        f"| Authorisation URL | `{oauth.authorize.to_url(connector.base_urls)}` |",
-        f"| Token URL | `{oauth.token.to_url(connector.base_urls)}` |",
-        f"| Revocation URL | {token_url} |",
-        f"| PKCE | {'S256' if oauth.pkce else 'none'} |",
-        f"| Refresh of expiring tokens | {oauth.margin_seconds / 60:.0f} min before they expire |",
+        f"- Redirect URI: `<GATEWAY_BASE_URL>/connect/{connector.name}/callback`",
+        *(f"- {name}: `{endpoint.to_url(connector.base_urls)}`" for name, endpoint in endpoints.items() if endpoint),
     ]
 
 

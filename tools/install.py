@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 class InstallationError(Exception):
-    """A command failed; its message is the command's last line."""
+    """A command failed; the message is its own."""
 
 
 def main(names: Sequence[str]) -> None:
@@ -54,9 +54,15 @@ def run(*command: str, **environment: str) -> str:
         command, env={**os.environ, **environment}, capture_output=True, text=True, encoding="utf-8", check=False
     )
     if finished.returncode:
-        lines = finished.stderr.strip().splitlines() or ["no message"]
-        raise InstallationError(lines[-1].strip().removeprefix("ERROR: "))
+        raise InstallationError(error_message(finished.stderr))
     return finished.stdout
+
+
+def error_message(stderr: str) -> str:
+    """Return the first sentence of the last error that a command has printed, or its last line."""
+    lines = [line.strip() for line in stderr.strip().splitlines()] or ["no message"]
+    errors = [line[len("error: ") :].partition(". ")[0] for line in lines if line.lower().startswith("error: ")]
+    return [*lines, *errors][-1]
 
 
 def uv_environment() -> dict[str, str]:

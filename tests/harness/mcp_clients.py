@@ -30,19 +30,20 @@ class ProgressLog:
 
 
 @asynccontextmanager
-async def agent(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
-    """Run a client over HTTP, with the gateway's key."""
+async def agent(gateway: Gateway, mode: Mode = "auto", query: str = "") -> AsyncIterator[Client]:
+    """Run a client over HTTP, with the gateway's key, for the tools that *query* selects."""
     headers = {"Authorization": f"Bearer {gateway.key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-        transport = streamable_http_client(gateway.base_url + PATH, http_client=http)
+        transport = streamable_http_client(gateway.base_url + PATH + query, http_client=http)
         async with Client(transport, mode=mode, cache=None) as client:
             yield client
 
 
 @asynccontextmanager
-async def run_bridge(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
-    """Run a client of the command, over its standard input and output."""
-    command = StdioServerParameters(command=sys.executable, args=["-m", "connector_gateway", "mcp"], env=named(gateway))
+async def run_bridge(gateway: Gateway, mode: Mode = "auto", *options: str) -> AsyncIterator[Client]:
+    """Run a client of the command with *options*, over its standard input and output."""
+    arguments = ["-m", "connector_gateway", "mcp", *options]
+    command = StdioServerParameters(command=sys.executable, args=arguments, env=named(gateway))
     async with Client(command, mode=mode, cache=None) as client:
         yield client
 

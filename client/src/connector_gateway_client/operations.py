@@ -50,7 +50,7 @@ class Notes:
     def list_databases(
         self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> Pages[NotesDatabase]:
-        """List the databases shared with the connection, newest first."""
+        """List the databases shared with the connection, last edited first."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -72,7 +72,7 @@ class Notes:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedPage]:
-        """Create a page as a row of a database."""
+        """Create a page: add a row to a database, with its properties and a body."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -100,7 +100,7 @@ class Notes:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedPage]:
-        """Update properties of a page, move it to the trash, or restore it."""
+        """Set properties of an existing page, move it to the trash, or restore it."""
         return self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -126,7 +126,7 @@ class Notes:
         value: str,
         match: Literal["exact", "contains"] | None = None,
     ) -> Response[FoundPages]:
-        """Find pages by a property value within one database. Every match is returned."""
+        """Find the pages of one database by the value of a property. Every match is returned."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -151,7 +151,7 @@ class Notes:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[NotesEvent]:
-        """Read the changes that were observed, oldest first."""
+        """Read what changed: pages that were created and properties that were updated, oldest first."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -193,7 +193,7 @@ class AsyncNotes:
     def list_databases(
         self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> AsyncPages[NotesDatabase]:
-        """List the databases shared with the connection, newest first."""
+        """List the databases shared with the connection, last edited first."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -215,7 +215,7 @@ class AsyncNotes:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedPage]:
-        """Create a page as a row of a database."""
+        """Create a page: add a row to a database, with its properties and a body."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -243,7 +243,7 @@ class AsyncNotes:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedPage]:
-        """Update properties of a page, move it to the trash, or restore it."""
+        """Set properties of an existing page, move it to the trash, or restore it."""
         return await self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -269,7 +269,7 @@ class AsyncNotes:
         value: str,
         match: Literal["exact", "contains"] | None = None,
     ) -> Response[FoundPages]:
-        """Find pages by a property value within one database. Every match is returned."""
+        """Find the pages of one database by the value of a property. Every match is returned."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -294,7 +294,7 @@ class AsyncNotes:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[NotesEvent]:
-        """Read the changes that were observed, oldest first."""
+        """Read what changed: pages that were created and properties that were updated, oldest first."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -345,7 +345,7 @@ class Boards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedCard]:
-        """Create a card at the bottom of a list."""
+        """Create a new card in a list of a board, at its bottom."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -375,7 +375,7 @@ class Boards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[MovedCard]:
-        """Move a card to another list of its board, optionally with a comment."""
+        """Move a card to another list of its board, to the top or the bottom, optionally with a comment."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -405,7 +405,7 @@ class Boards:
     def describe_board(
         self, *, connection_id: str, board_id: str, include_labels: bool | None = None
     ) -> Response[BoardDescription]:
-        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        """Describe a board: its open lists (columns) with the number of cards in each, and its labels."""
         return self._sending.send(
             RequestSpec(
                 "GET",
@@ -457,7 +457,7 @@ class AsyncBoards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedCard]:
-        """Create a card at the bottom of a list."""
+        """Create a new card in a list of a board, at its bottom."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -487,7 +487,7 @@ class AsyncBoards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[MovedCard]:
-        """Move a card to another list of its board, optionally with a comment."""
+        """Move a card to another list of its board, to the top or the bottom, optionally with a comment."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -517,7 +517,7 @@ class AsyncBoards:
     async def describe_board(
         self, *, connection_id: str, board_id: str, include_labels: bool | None = None
     ) -> Response[BoardDescription]:
-        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        """Describe a board: its open lists (columns) with the number of cards in each, and its labels."""
         return await self._sending.send(
             RequestSpec(
                 "GET",
@@ -566,7 +566,7 @@ class Mail:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[Message]:
-        """Search the mailbox in the mail provider's search syntax, newest first."""
+        """Find and read emails in the mailbox, newest first."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -589,7 +589,7 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[SentMessage]:
-        """Send an email from the connected address, or a reply inside a thread."""
+        """Send an email from the connected address, or reply inside a thread."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -618,7 +618,7 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[ChangedLabels]:
-        """Apply labels to a message and strip others from it, by their names."""
+        """Apply labels to an email and strip others from it, by their names."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -633,7 +633,7 @@ class Mail:
     def fetch_attachment(
         self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
     ) -> Response[FetchedAttachment]:
-        """Fetch an attachment as a short-lived download link, or as base64."""
+        """Fetch an attachment of an email message, as a short-lived download link or as base64."""
         return self._sending.send(
             RequestSpec(
                 "GET",
@@ -653,7 +653,7 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDraft]:
-        """Create an unsent draft. Nothing is sent."""
+        """Save an email as an unsent draft, which a person can check and send."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -681,7 +681,7 @@ class AsyncMail:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[Message]:
-        """Search the mailbox in the mail provider's search syntax, newest first."""
+        """Find and read emails in the mailbox, newest first."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -704,7 +704,7 @@ class AsyncMail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[SentMessage]:
-        """Send an email from the connected address, or a reply inside a thread."""
+        """Send an email from the connected address, or reply inside a thread."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -733,7 +733,7 @@ class AsyncMail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[ChangedLabels]:
-        """Apply labels to a message and strip others from it, by their names."""
+        """Apply labels to an email and strip others from it, by their names."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -748,7 +748,7 @@ class AsyncMail:
     async def fetch_attachment(
         self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
     ) -> Response[FetchedAttachment]:
-        """Fetch an attachment as a short-lived download link, or as base64."""
+        """Fetch an attachment of an email message, as a short-lived download link or as base64."""
         return await self._sending.send(
             RequestSpec(
                 "GET",
@@ -768,7 +768,7 @@ class AsyncMail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDraft]:
-        """Create an unsent draft. Nothing is sent."""
+        """Save an email as an unsent draft, which a person can check and send."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -797,7 +797,7 @@ class Chat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[PostedMessage]:
-        """Post a message, or a reply in a thread."""
+        """Send a message to a channel or a person, or a reply in a thread."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -819,7 +819,7 @@ class Chat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[EditedMessage]:
-        """Edit a message that was posted through this connection."""
+        """Change the text of a message that was posted through this connection."""
         return self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -834,7 +834,7 @@ class Chat:
     def list_channels(
         self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> Pages[Channel]:
-        """List the channels that the connection can post to."""
+        """List the channels that the connection can post to, public and private."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -878,7 +878,7 @@ class Chat:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[ChatEvent]:
-        """Read the messages that were observed on the watched channels, oldest first."""
+        """Read the messages that people wrote in the watched channels, oldest first."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -928,7 +928,7 @@ class AsyncChat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[PostedMessage]:
-        """Post a message, or a reply in a thread."""
+        """Send a message to a channel or a person, or a reply in a thread."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -950,7 +950,7 @@ class AsyncChat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[EditedMessage]:
-        """Edit a message that was posted through this connection."""
+        """Change the text of a message that was posted through this connection."""
         return await self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -965,7 +965,7 @@ class AsyncChat:
     def list_channels(
         self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> AsyncPages[Channel]:
-        """List the channels that the connection can post to."""
+        """List the channels that the connection can post to, public and private."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -1009,7 +1009,7 @@ class AsyncChat:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[ChatEvent]:
-        """Read the messages that were observed on the watched channels, oldest first."""
+        """Read the messages that people wrote in the watched channels, oldest first."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -1090,7 +1090,7 @@ class Crm:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[Contact]:
-        """Look up contacts by email, by another property, or all of them."""
+        """Look up contacts by email, by another property such as their owner, or all of them."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -1114,7 +1114,7 @@ class Crm:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDeal]:
-        """Open a deal in a stage of a pipeline."""
+        """Open a new deal in a stage of a pipeline."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -1144,7 +1144,7 @@ class Crm:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedDeal]:
-        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        """Change a deal: move it to another stage, write properties such as its amount, and log a note."""
         return self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -1163,7 +1163,7 @@ class Crm:
         object_type: Literal["contacts", "companies", "deals"],
         custom_only: bool | None = None,
     ) -> Response[list[PropertyDefinition]]:
-        """List the properties of an object type."""
+        """List the properties that contacts, companies or deals have, with their types and options."""
         return self._sending.send(
             RequestSpec(
                 "GET",
@@ -1221,7 +1221,7 @@ class AsyncCrm:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[Contact]:
-        """Look up contacts by email, by another property, or all of them."""
+        """Look up contacts by email, by another property such as their owner, or all of them."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -1245,7 +1245,7 @@ class AsyncCrm:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDeal]:
-        """Open a deal in a stage of a pipeline."""
+        """Open a new deal in a stage of a pipeline."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -1275,7 +1275,7 @@ class AsyncCrm:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedDeal]:
-        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        """Change a deal: move it to another stage, write properties such as its amount, and log a note."""
         return await self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -1294,7 +1294,7 @@ class AsyncCrm:
         object_type: Literal["contacts", "companies", "deals"],
         custom_only: bool | None = None,
     ) -> Response[list[PropertyDefinition]]:
-        """List the properties of an object type."""
+        """List the properties that contacts, companies or deals have, with their types and options."""
         return await self._sending.send(
             RequestSpec(
                 "GET",
@@ -1321,7 +1321,7 @@ class Tables:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[Record]:
-        """Read records of a table or a view, with the view's own filter and order."""
+        """Read records (rows) of a table, or of a view with its own filter and order."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -1344,7 +1344,7 @@ class Tables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedRecords]:
-        """Create up to ten records, and report the success of each."""
+        """Add up to ten new records (rows) to a table, and report the success of each."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -1373,7 +1373,7 @@ class Tables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedRecord]:
-        """Update the named fields of one record."""
+        """Set fields of one existing record."""
         return self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -1396,7 +1396,7 @@ class Tables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[AttachedFile]:
-        """Attach a file to a record from a public link."""
+        """Attach a file from a public link to a record, in an attachment field."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -1417,7 +1417,7 @@ class Tables:
     def list_tables(
         self, *, connection_id: str, base_id: str, include_views: bool | None = None
     ) -> Response[list[Table]]:
-        """List the tables of a base with their views and field types."""
+        """List the tables of a base with their fields (columns), field types and views."""
         return self._sending.send(
             RequestSpec(
                 "GET",
@@ -1444,7 +1444,7 @@ class AsyncTables:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[Record]:
-        """Read records of a table or a view, with the view's own filter and order."""
+        """Read records (rows) of a table, or of a view with its own filter and order."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -1467,7 +1467,7 @@ class AsyncTables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedRecords]:
-        """Create up to ten records, and report the success of each."""
+        """Add up to ten new records (rows) to a table, and report the success of each."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -1496,7 +1496,7 @@ class AsyncTables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[UpdatedRecord]:
-        """Update the named fields of one record."""
+        """Set fields of one existing record."""
         return await self._sending.send(
             RequestSpec(
                 "PATCH",
@@ -1519,7 +1519,7 @@ class AsyncTables:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[AttachedFile]:
-        """Attach a file to a record from a public link."""
+        """Attach a file from a public link to a record, in an attachment field."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -1540,7 +1540,7 @@ class AsyncTables:
     async def list_tables(
         self, *, connection_id: str, base_id: str, include_views: bool | None = None
     ) -> Response[list[Table]]:
-        """List the tables of a base with their views and field types."""
+        """List the tables of a base with their fields (columns), field types and views."""
         return await self._sending.send(
             RequestSpec(
                 "GET",

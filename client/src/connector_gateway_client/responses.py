@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
     from connector_gateway_client.calls import RequestSpec
@@ -21,6 +21,8 @@ class WithheldRequest(TypedDict):
     path: str
     body: Any
     body_bytes: int
+    preview: NotRequired[Mapping[str, Any]]
+    """The content of a body that a person cannot read."""
 
 
 class CastValue(TypedDict):
@@ -38,6 +40,7 @@ class DryRun(TypedDict):
     requests: list[WithheldRequest]
     casts: list[CastValue]
     refused: list[dict[str, Any]]
+    notifies: list[str]
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """Errors that agents receive, and limits on their requests."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +19,7 @@ from mcp_types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 from connector_gateway.cli import main
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.access import keys
-from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
-from connector_gateway.kit.identifiers import RunId
-from connector_gateway.mcp import results
+from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 from harness.gateway_server import Gateway, Reply, free_port, run_gateway
 from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_bridge
@@ -26,8 +27,6 @@ from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
-
-READS, WRITES = NOTES.operations[0], NOTES.operations[1]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +82,7 @@ async def test_a_wrong_key_is_rejected_with_the_error_of_the_protocol(gateway: G
 
     assert (401, "Bearer") == (reply.status, reply.headers["www-authenticate"])
     assert "invalid_api_key" == reply.body["error"]["data"]["error"]["code"]
-    assert reply.body["error"]["message"].startswith("invalid_api_key: ")
+    assert "[invalid_api_key, run_" in reply.body["error"]["message"]
 
 
 @requirement("mcp-4")
@@ -174,8 +173,11 @@ async def test_all_invalid_arguments_are_reported(gateway: Gateway) -> None:
     assert {"limit", "sort", "cursor"} == {
         detail["parameter"] for detail in result.structured_content["error"]["details"]
     }
-    assert first_text(result).startswith("invalid_parameters: Parameters ")
-    assert f"Run: {run['run_id']}" in first_text(result)
+    assert first_text(result).startswith("Parameters ")
+    assert (
+        f" Next step: Correct the arguments listed in details. [invalid_parameters, {run['run_id']}]\n"
+        in first_text(result)
+    )
 
 
 @requirement("mcp-11")
@@ -187,7 +189,7 @@ async def test_a_rate_limited_key_receives_retry_after(gateway: Gateway) -> None
         second = await client.call_tool("notes_list_databases", {"limit": 1})
 
     assert ("ok", "rate_limited") == (outcome(first), outcome(second))
-    assert f"Wait: {second.structured_content['retry_after']} seconds." in first_text(second)
+    assert f"Wait {second.structured_content['retry_after']} seconds." in first_text(second)
 
 
 @requirement("limits-6")
@@ -271,7 +273,7 @@ async def test_unavailable_storage_is_reported_with_its_remedy(
     error = StorageUnavailable("Storage is away.")
     messages = await error_messages_while(error, gateway, mode, monkeypatch, "tools", "resources")
 
-    assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in messages]
+    assert [True, True] == [text.startswith("Storage is away. Next step: ") for text in messages]
 
 
 @requirement("common-55", "mcp-11")
@@ -282,7 +284,7 @@ async def test_an_internal_error_reveals_no_detail(
     error = KeyError("what nobody may see")
     messages = await error_messages_while(error, gateway, mode, monkeypatch, "tools", "resources", "connections")
 
-    assert [True] * 3 == [text.startswith("internal_error: Internal error.") for text in messages]
+    assert [True] * 3 == [text.startswith("Internal error. Next step: ") for text in messages]
     assert "nobody" not in str(messages)
 
 
@@ -343,10 +345,10 @@ async def test_a_name_cannot_reverse_the_text_around_it(gateway: Gateway) -> Non
         unnamed = await client.call_tool("notes_list_databases", {})
 
     assert 2 == len(created)
-    assert {"Connections", "Events of notes: \ufffdgpj.exe\ufffd", "Events of notes: \u05e9\u05dc\u05d5\u05dd"} == {
+    assert {"Connections", "Events of notes: [U+202E]gpj.exe[U+2066]", "Events of notes: \u05e9\u05dc\u05d5\u05dd"} == {
         resource.title for resource in listed
     }
-    assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in first_text(unnamed), "\u202e" in first_text(unnamed))
+    assert (True, False) == ("([U+202E]gpj.exe[U+2066])" in first_text(unnamed), "\u202e" in first_text(unnamed))
 
 
 # Bounds
@@ -360,7 +362,7 @@ async def test_progress_is_reported_on_request(gateway: Gateway) -> None:
         second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=progress.note)
 
     assert ("ok", "ok") == (outcome(first), outcome(second))
-    assert ["Notes: list databases: started."] * 2 == progress.messages
+    assert ["Notion: list databases: started."] * 2 == progress.messages
 
 
 @requirement("mcp-2", "mcp-15")
@@ -392,43 +394,6 @@ def test_a_thousand_sessions_leak_no_memory(gateway: Gateway) -> None:
     assert not any("mcp-session-id" in reply.headers for reply in replies)
 
 
-def envelope(data: bytes) -> Envelope:
-    return Envelope(RunId("run_1"), "notes", "ok", [data])
-
-
-@requirement("mcp-10")
-def test_warnings_appear_in_the_data_and_in_the_text() -> None:
-    envelope = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
-    result = results.success_result(envelope, READS)
-
-    assert ["Some events may be missing."] == result.structured_content["warnings"]
-    assert "Warning: Some events may be missing." in result.model_dump_json()
-
-
-@requirement("mcp-12")
-def test_long_texts_of_a_large_result_are_truncated_and_marked() -> None:
-    result = results.success_result(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
-
-    assert 20_200 > len(first_text(result))
-    assert result.structured_content["shortened"]
-    assert result.structured_content["data"]["body"].endswith("… [cut: 20,000 of 200,000 characters]")
-    assert "7" == result.structured_content["data"]["id"]
-
-
-@requirement("mcp-12")
-@pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
-def test_a_result_that_cannot_be_shortened_is_rejected(data: bytes) -> None:
-    with pytest.raises(ResultTooLarge, match="at most 131,072"):
-        results.success_result(envelope(data), READS)
-
-
-@requirement("mcp-12")
-def test_the_result_of_a_write_is_returned_however_large() -> None:
-    result = results.success_result(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
-
-    assert "ok" == outcome(result)
-
-
 def test_numbers_are_exact(gateway: Gateway) -> None:
     reply = gateway.http.post(
         gateway.base_url + PATH,
@@ -458,6 +423,34 @@ def test_a_bridge_without_a_gateway_reports_the_reason(gateway: Gateway, changed
     assert message in ended.stderr
 
 
+def run_command(*options: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the command without requests, and return its output."""
+    command = [sys.executable, "-m", "connector_gateway", "mcp", *options]
+    return subprocess.run(command, env=env, input="", capture_output=True, text=True, check=False)
+
+
+@requirement("mcp-22")
+def test_the_bridge_uses_the_key_of_its_data_folder(gateway: Gateway, tmp_path: Path) -> None:
+    own = gateway.run(gateway.app.keys.create(gateway.workspace_id, "read"))
+    description = {"base_url": gateway.base_url, "keys": {"write": own["key"]}, "connections": {}}
+    (tmp_path / "dev.json").write_text(json.dumps(description))
+    of_folder = run_command("--data", str(tmp_path), env=named(gateway) | {"GATEWAY_API_KEY": "cgw_wrong"})
+    of_environment = run_command(env=named(gateway))
+
+    assert f"with {own['key_id']}, from {tmp_path}." in of_folder.stderr
+    assert ", from GATEWAY_API_KEY." in of_environment.stderr
+    assert [True, True] == ["with key_" in ended.stderr for ended in (of_folder, of_environment)]
+    assert ("", "") == (of_folder.stdout, of_environment.stdout)
+    assert own["key"] not in of_folder.stderr
+
+
+@requirement("mcp-22")
+def test_a_data_folder_without_an_installation_is_named(gateway: Gateway, tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["mcp", "--data", str(tmp_path)], env=named(gateway))
+
+    assert f"There is no dev installation in {tmp_path}. Start one with 'make run ARGS=" in ended.stderr
+
+
 @requirement("mcp-2")
 async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None:
     progress = ProgressLog()
@@ -467,7 +460,7 @@ async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None
             await client.call_tool("nothing", {})
 
     assert "invalid_parameters" == outcome(result)
-    assert ["Notes: list databases: started."] == progress.messages
+    assert ["Notion: list databases: started."] == progress.messages
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from connector_gateway.mcp import resources
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway
-from harness.mcp_clients import Mode, agent, first_text, outcome, outcomes, run_bridge
+from harness.mcp_clients import PATH, Mode, agent, first_text, outcome, outcomes, posted, run_bridge
 from harness.requirement import requirement
 from harness.wait import wait_until
 
@@ -30,6 +30,9 @@ NAMES = list(TOOLS)
 WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write"}
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
 """Errors before a tool is called. Clients report them to their administrators."""
+
+READING = re.compile(r"(query|search|/read|/list|\.list|\.info|\.replies|\.history|\.test|/users\.\w+)$")
+"""Vendor paths that change nothing although their method is POST."""
 
 ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
@@ -67,7 +70,7 @@ async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
         tools = (await client.list_tools()).tools
 
     assert NAMES == [tool.name for tool in tools]
-    assert all(tool.title and tool.description and tool.output_schema for tool in tools)
+    assert all(tool.title and "Returns " in (tool.description or "") for tool in tools)
     assert all("connection_id" in tool.input_schema["properties"] for tool in tools)
 
 
@@ -79,6 +82,7 @@ async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
     assert WRITES == {name for name, hint in hints.items() if not hint.read_only_hint}
     assert {
         "notes_update_page",
+        "boards_move_card",
         "mail_change_message_labels",
         "chat_edit_message",
         "crm_create_or_update_contact",
@@ -86,7 +90,20 @@ async def test_hints_describe_the_changes_of_a_tool(gateway: Gateway) -> None:
         "tables_update_record",
     } == {name for name, hint in hints.items() if hint.destructive_hint}
     assert NAMES == [name for name, hint in hints.items() if hint.open_world_hint]
-    assert not hints["boards_comment_on_card"].idempotent_hint
+
+
+@requirement("mcp-5")
+async def test_tools_that_only_read_send_no_request_that_changes(
+    gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
+) -> None:
+    for connector in CONNECTORS:
+        gateway.clear(connector)
+    async with agent(gateway) as client:
+        await outcomes(client, {name: arguments for name, arguments in calls.items() if name not in WRITES})
+    sent = [request for connector in CONNECTORS for request in gateway.journal(connector)]
+
+    assert [] == [(method, path) for method, path, _ in sent if method != "GET" and not READING.search(path)]
+    assert len(sent) > len(CONNECTORS)
 
 
 @requirement("mcp-6")
@@ -200,6 +217,58 @@ async def test_an_attachment_is_linked(gateway: Gateway) -> None:
     link = result.content[-1]
     assert "resource_link" == link.type
     assert result.structured_content["data"]["download_url"] == link.uri
+
+
+# Invalid arguments
+
+NESTED = b"[" * 10_000 + b"]" * 10_000
+
+
+@requirement("mcp-20")
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(b'{"properties":{"Name":%b},"database_id":"x"}' % NESTED, 400), (NESTED, 400), (b'"{\\"limit\\": 1}"', 200)],
+)
+def test_arguments_that_are_not_an_object_are_rejected(gateway: Gateway, arguments: bytes, status: int) -> None:
+    gateway.clear("notes")
+    request = posted("tools/call", name="notes_create_page", arguments={})
+    content = json.dumps(request["json"]).encode().replace(b'"arguments": {}', b'"arguments": %b' % arguments)
+    reply = gateway.request(
+        "POST", PATH, headers=request["headers"] | {"Content-Type": "application/json"}, content=content
+    )
+
+    assert status == reply.status
+    assert reply.body["error"]["code"] in (-32700, -32602)
+    assert "/v1/pages" not in {path for _, path, _ in gateway.journal("notes")}
+
+
+@requirement("mcp-11")
+@pytest.mark.parametrize("query", ["", "?find=true"])
+async def test_an_object_as_json_text_is_rejected_by_its_name(gateway: Gateway, query: str) -> None:
+    gateway.clear("notes")
+    arguments: dict[str, Any] = {
+        "database_id": gateway.examples("notes")["database_id"],
+        "properties": '{"Name": "As text"}',
+    }
+    async with agent(gateway, query=query) as client:
+        tool = "notes_create_page"
+        call = (tool, arguments) if not query else ("call_operation", {"operation": tool, "arguments": arguments})
+        result = await client.call_tool(*call)
+    (detail,) = result.structured_content["error"]["details"]
+
+    assert ("invalid_parameters", "properties") == (outcome(result), detail["parameter"])
+    assert '{"Name": "As text"}' == detail["value"]
+    assert "/v1/pages" not in {path for _, path, _ in gateway.journal("notes")}
+
+
+@requirement("mcp-25")
+async def test_arguments_of_an_operation_as_json_text_are_rejected(gateway: Gateway) -> None:
+    call = {"operation": "notes_list_databases", "arguments": '{"limit": 1}'}
+    async with agent(gateway, query="?find=true") as client:
+        result = await client.call_tool("call_operation", call)
+
+    assert "invalid_parameters" == outcome(result)
+    assert first_text(result).startswith("The arguments should be a JSON object, and not text that contains one.")
 
 
 # Resources

@@ -207,3 +207,87 @@ def test_a_dry_run_does_not_cache_its_assumptions(world: AllConnectors) -> None:
     write(world, "boards.attach_checklist", "Dry list")
 
     assert [()] == [one.flaws for one in KINDS["boards.attach_checklist"].created(world.world, "Dry list")]
+
+
+# Repeated without a key
+
+
+@requirement("mcp-5")
+@pytest.mark.parametrize("name", sorted(DECLARED))
+def test_only_idempotent_writes_have_no_further_effect(world: AllConnectors, name: str) -> None:
+    content = "twice-" + name.replace(".", "-").replace("_", "-")
+    connector, _, operation_name = name.partition(".")
+    (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
+    world.prepare(name, content)
+    first = write(world, name, content)
+    before = len(list(KINDS[name].created(world.world, content)))
+    second = write(world, name, content)
+    after = len(list(KINDS[name].created(world.world, content)))
+
+    # A repeated change of a page conflicts with itself, which has no effect either.
+    assert (200, True) == (first.status, second.status in {200, 409})
+    assert operation.idempotent == (before == after)
+
+
+# Checked by a person
+
+
+def dry_run(world: AllConnectors, connector: str, path: str, method: str = "POST", **body: Any) -> Any:
+    sent = {"connection_id": world.gateway.connections[connector], **body}
+    return world.gateway.request(method, f"/v1/connectors/{connector}{path}", json=sent, headers=DRY).data
+
+
+@requirement("common-231")
+def test_an_email_is_previewed(world: AllConnectors) -> None:
+    message: dict[str, Any] = {
+        "to": ["Ada <ada@example.com>", "bo@example.com"],
+        "subject": "Hello",
+        "body_html": "<p>Hi <b>you</b></p>",
+    }
+    sent = dry_run(world, "mail", "/messages", **message)
+    drafted = dry_run(world, "mail", "/drafts", **message)
+
+    assert sent["requests"][0]["preview"] == drafted["requests"][0]["preview"]
+    preview = sent["requests"][0]["preview"]
+    assert preview.pop("from").startswith("Nora Lind <nora@")
+    assert {
+        "to": ["Ada <ada@example.com>", "bo@example.com"],
+        "subject": "Hello",
+        "text": "Hi you",
+        "thread_id": None,
+        "attachments": [],
+    } == preview
+    assert (None, True) == (sent["requests"][0]["body"], sent["requests"][0]["body_bytes"] > 0)
+    assert {"id": "new-draft"} == sent["requests"][1]["body"]
+    assert (["ada@example.com", "bo@example.com"], []) == (sent["notifies"], drafted["notifies"])
+
+
+@requirement("common-231")
+def test_a_file_is_previewed(world: AllConnectors) -> None:
+    world.prepare("tables.attach_file", "dry-file")
+    request = write(world, "tables.attach_file", "dry-file", **DRY).data["requests"][0]
+
+    assert {"url", "filename", "mime_type", "size_bytes"} == request["preview"].keys()
+    assert (None, "dry-file.png") == (request["body"], request["preview"]["filename"])
+
+
+@requirement("common-213")
+def test_the_fields_of_a_chat_message_are_visible(world: AllConnectors) -> None:
+    channel = world.world.example("chat", "channel_id")
+    request = dry_run(world, "chat", "/messages", channel=channel, text="Hello <!here>")["requests"][0]
+
+    assert (channel, "Hello <!here>") == (request["body"]["channel"], request["body"]["text"])
+
+
+@requirement("common-232")
+def test_those_whom_the_vendor_would_notify_are_listed(world: AllConnectors) -> None:
+    channel, card = world.world.example("chat", "channel_id"), world.world.example("boards", "card_id")
+    posted = dry_run(world, "chat", "/messages", channel=channel, text="Hello <!here> and <@U04NW000002|anna>")
+    commented = dry_run(world, "boards", f"/cards/{card}/comments", text="For @ada, not ada@example.com")
+    reaction = {"channel": channel, "message_ts": "1795767200.403411", "emoji": "eyes"}
+    reacted = dry_run(world, "chat", "/reactions", **reaction)
+    created = write(world, "boards.create_card", "Silent", **DRY).data
+
+    assert [f"members of {channel}", "<!here>", "<@U04NW000002|anna>"] == posted["notifies"]
+    assert (["@ada"], []) == (commented["notifies"], created["notifies"])
+    assert ["author of the message 1795767200.403411"] == reacted["notifies"]

@@ -2,7 +2,7 @@
 
 import re
 
-from connector_gateway.http.pages.guides import INDEX, guide_path, guides, render
+from connector_gateway.http.pages.guides import INDEX, MOVED, guide_path, guides, render
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 
@@ -31,6 +31,14 @@ def test_every_link_resolves_to_a_page_and_a_heading(gateway: Gateway) -> None:
     assert {200} == {page.status_code for page in pages.values()}
     assert {200} == {gateway.http.get(gateway.base_url + address).status_code for address in others}
     assert [] == [link for link in links if link[1] and f'id="{link[1]}"' not in pages[link[0]].text]
+
+
+def test_former_paths_redirect_to_the_moved_pages(gateway: Gateway) -> None:
+    responses = [gateway.http.get(gateway.base_url + path, follow_redirects=True) for path in MOVED]
+
+    assert [(200, "/docs/explanation/in-doubt-writes"), (200, "/docs/explanation/glossary")] == [
+        (response.status_code, response.url.path) for response in responses
+    ]
 
 
 def test_html_in_a_guide_is_escaped() -> None:

@@ -31,6 +31,9 @@ class GatewayTarget:
 
     base_url: str
     key: str
+    key_source: str
+    """The setting or the data folder that contains the key."""
+
     connections: Mapping[str, str]
     """The connections of the dev installation, by connector. Empty for other gateways."""
 
@@ -42,6 +45,8 @@ def resolve_target(data: Path | None) -> GatewayTarget:
     """Return the gateway that the environment, ``.env`` or a dev installation specifies."""
     settings = {} if data else local_settings()
     described = describe(data or DEFAULT_FOLDER)
+    if data and not described:
+        raise click.ClickException(f"There is no dev installation in {data}. Start one with '{start_command(data)}'.")
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     if not base_url:
@@ -54,7 +59,8 @@ def resolve_target(data: Path | None) -> GatewayTarget:
             f"No API key for {base_url} is configured. Set GATEWAY_API_KEY. "
             "'connector-gateway keys create WORKSPACE' creates a key."
         )
+    source = "GATEWAY_API_KEY" if settings.get("GATEWAY_API_KEY") else str(data or DEFAULT_FOLDER)
     if base_url != described.get("base_url"):
-        return GatewayTarget(base_url, key, {}, "Start it, or set GATEWAY_URL to the URL of another one.")
+        return GatewayTarget(base_url, key, source, {}, "Start it, or set GATEWAY_URL to the URL of another one.")
     start = f"Start it with '{start_command(data or DEFAULT_FOLDER)}'."
-    return GatewayTarget(base_url, key, described.get("connections", {}), start)
+    return GatewayTarget(base_url, key, source, described.get("connections", {}), start)

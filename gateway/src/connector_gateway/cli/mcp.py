@@ -2,29 +2,42 @@
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 
 import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.gateway_url_and_key import data_folder, resolve_target
+from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder, resolve_target
 from connector_gateway.mcp.bridge import bridge
 from connector_gateway.mcp.gateway_connection import find_root_error
 
 
 @click.command()
 @data_folder
-def mcp(data: Path | None) -> None:
+@click.option("--connectors", help="Only tools of these connectors, such as notes,mail.")
+@click.option("--operations", help="Only these tools, by name or pattern, such as notes_create_page,mail_*.")
+@click.option("--read-only", is_flag=True, help="Only tools that change nothing.")
+@click.option("--find", is_flag=True, help="Two tools that find and call operations, instead of one per operation.")
+def mcp(data: Path | None, connectors: str | None, operations: str | None, *, read_only: bool, find: bool) -> None:
     """Serve the gateway's tools to an agent over standard input and output.
 
-    URL and key come from GATEWAY_URL and GATEWAY_API_KEY, or from the dev installation.
+    URL and key come from the dev installation in the folder of --data. Without the option, they come from GATEWAY_URL
+    and GATEWAY_API_KEY, or else from the dev installation in .data.
     """
     # Standard output belongs to the agent, and the package's log lines would clutter standard error.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     target = resolve_target(data)
+    names = {"connectors": connectors, "operations": operations}
+    selection = {name: value for name, value in names.items() if value is not None}
+    selection |= {name: "true" for name, chosen in {"read_only": read_only, "find": find}.items() if chosen}
     try:
-        asyncio.run(bridge(target.base_url, target.key))
+        asyncio.run(bridge(target.base_url, target.key, selection, partial(_report_key, target)))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
         why = str(find_root_error(error)) or type(find_root_error(error)).__name__
         raise click.ClickException(f"Cannot connect to the gateway at {target.base_url}: {why.rstrip('.')}.") from error
+
+
+def _report_key(target: GatewayTarget, key_id: str) -> None:
+    click.echo(f"Connected to {target.base_url} with {key_id}, from {target.key_source}.", err=True)

@@ -233,7 +233,7 @@ async def returns_envelope(subject: CheckSubject) -> None:
     )
 
 
-@_check(OPERATION_CHECKS, "common-212", "common-213", "common-214", "common-216")
+@_check(OPERATION_CHECKS, "common-212", "common-213", "common-214", "common-216", "common-232")
 async def supports_dry_run(subject: CheckSubject) -> None:
     """Respond to a dry run with the requests that would be sent."""
     reply = await subject.call(
@@ -242,7 +242,7 @@ async def supports_dry_run(subject: CheckSubject) -> None:
     check_envelope(reply, subject.connector.name, lists=False, pages=False)
     assert_equal(DRY_RUN, reply.headers.get("content-type", "").partition(";")[0], "the media type")
     assert_equal("dry-run", reply.headers.get("preference-applied"), "the header Preference-Applied")
-    assert_equal({"requests", "casts", "refused"}, set(reply.body["data"]), "the fields of data")
+    assert_equal({"requests", "casts", "refused", "notifies"}, set(reply.body["data"]), "the fields of data")
     fields = {"step", "method", "path", "body", "body_bytes"}
     assert_equal(
         set(),

@@ -35,7 +35,7 @@ from connector_gateway.http.openapi.viewer import reference, viewer, viewer_scri
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.pages.connect import ConnectPages
 from connector_gateway.http.pages.error_pages import CODES, error_page, errors_page
-from connector_gateway.http.pages.guides import INDEX, guide_page, guide_path, guides, guides_page
+from connector_gateway.http.pages.guides import INDEX, MOVED, guide_page, guide_path, guides, guides_page
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
@@ -351,6 +351,9 @@ def _documentation(service: Service) -> Mapping[str, ASGIApp]:
     async def guide(request: Request) -> Response:
         return guide_page(service.pages, addresses[request.scope["path"]])
 
+    async def moved(request: Request) -> Response:
+        return RedirectResponse(service.pages.root + MOVED[request.scope["path"]], 301)
+
     async def load_asset(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
@@ -364,6 +367,7 @@ def _documentation(service: Service) -> Mapping[str, ASGIApp]:
         "/docs/errors": errors,
         INDEX: guide_index,
         **dict.fromkeys(addresses, guide),
+        **dict.fromkeys(MOVED, moved),
         **{DOCS + code: error for code in CODES},
     }
     endpoints = {show: MethodDispatcher(service.edge, {"GET": request_response(show)}) for show in set(pages.values())}

@@ -87,6 +87,12 @@ class PollContext(Protocol[C]):
     async def snapshots(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """Return the snapshots of *scope* by name, either all or those of *names*."""
 
+    async def latest_events(self) -> Mapping[str, float]:
+        """Return when the latest event of each channel was observed, for the channels of the latest events."""
+
+    async def has_wakes(self) -> bool:
+        """Return True if deliveries have requested a poll since the last ``take_wakes``."""
+
     async def take_wakes(self) -> Collection[str]:
         """Return the places for which deliveries have requested a poll since the poll began, or since the last call."""
 

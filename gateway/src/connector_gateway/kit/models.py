@@ -94,9 +94,11 @@ class WithheldRequest(Result):
     """Its path and query. `new-…` stands for an identifier that the response to an earlier request would contain."""
 
     body: Any
-    """Its JSON body. Null if the body is not JSON, or is larger than 256 KiB."""
+    """Its JSON body. Null if the body is not JSON, is larger than 256 KiB, or has a preview."""
 
     body_bytes: int
+    preview: Any = Field(default=None, exclude_if=lambda preview: preview is None)
+    """The content of a body that a person cannot read: the fields of an email, or the name and the size of a file."""
 
 
 class CastValue(Result):
@@ -123,6 +125,10 @@ class DryRunResult(Result):
 
     refused: Sequence[SerializeAsAny[Result]]
     """The parts of a batch that would not be done, and the reasons."""
+
+    notifies: Sequence[str]
+    """Those whom the vendor would notify, as far as the call names them: recipients, members of a channel, mentions,
+    and people in properties. Others may have subscribed to changes."""
 
     @property
     def complete(self) -> bool:

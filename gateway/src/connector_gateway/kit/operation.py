@@ -35,8 +35,8 @@ Scope = Literal["read", "write"]
 Errors = Sequence[type[GatewayError]]
 
 
-IDEMPOTENT_METHODS = {"PATCH", "PUT", "DELETE"}
-"""Methods that set a state and are therefore idempotent."""
+STATE_METHODS = {"PATCH", "PUT", "DELETE"}
+"""Methods that set a state, and are therefore idempotent and overwrite unless declared otherwise."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class Operation(Generic[C, P, R]):
     overwrites: bool = False
     """Whether it may change existing data instead of only adding to it."""
 
+    idempotent: bool = True
+    """Whether repeating it with the same parameters has no further effect, even without a key."""
+
     targets: frozenset[str] = frozenset()
     """Body parameters that name the object it acts on, in addition to those of the path."""
 
@@ -62,6 +65,11 @@ class Operation(Generic[C, P, R]):
     def summary(self) -> str:
         """The first line of the description."""
         return self.description.partition("\n")[0]
+
+    @property
+    def guidance(self) -> str:
+        """The first two paragraphs of the description: what it does, and when to use it. The others are details."""
+        return "\n\n".join(self.description.split("\n\n")[:2])
 
     @cached_property
     def path_names(self) -> frozenset[str]:
@@ -108,11 +116,6 @@ class Operation(Generic[C, P, R]):
         return tuple(error for error in all_errors() if error in included)
 
     @property
-    def idempotent(self) -> bool:
-        """Whether repeating it has no further effect, even without a key."""
-        return self.scope == "read" or self.method in IDEMPOTENT_METHODS
-
-    @property
     def is_paged(self) -> bool:
         """Whether it returns one page of a list."""
         return issubclass(self.result, Page)
@@ -145,18 +148,37 @@ def reads(route: str, *, errors: Errors = ()) -> OperationDecorator:
 
 
 def writes(
-    route: str, *, errors: Errors = (), overwrites: bool = False, targets: Iterable[str] = ()
+    route: str,
+    *,
+    errors: Errors = (),
+    overwrites: bool = False,
+    idempotent: bool | None = None,
+    targets: Iterable[str] = (),
 ) -> OperationDecorator:
     """Declare an operation that writes, in steps (``OperationContext.step``).
 
-    An operation overwrites if its method does, or if *overwrites* is set. *targets* are body parameters that name the
-    object it acts on.
+    It overwrites if its method does, or if *overwrites* is set. It is idempotent if its method is, unless *idempotent*
+    is set. *targets* are body parameters that name the object it acts on.
     """
-    return _declare(route, "write", errors, overwrites=overwrites, targets=targets)
+    sets_state = route.partition(" ")[0] in STATE_METHODS
+    return _declare(
+        route,
+        "write",
+        errors,
+        overwrites=overwrites or sets_state,
+        idempotent=sets_state if idempotent is None else idempotent,
+        targets=targets,
+    )
 
 
 def _declare(
-    route: str, scope: Scope, errors: Errors, *, overwrites: bool = False, targets: Iterable[str] = ()
+    route: str,
+    scope: Scope,
+    errors: Errors,
+    *,
+    overwrites: bool = False,
+    idempotent: bool = True,
+    targets: Iterable[str] = (),
 ) -> OperationDecorator:
     method, _, path = route.partition(" ")
 
@@ -175,7 +197,8 @@ def _declare(
             result=hints["return"],
             handler=perform,
             description=inspect.getdoc(perform) or "",
-            overwrites=overwrites or method in IDEMPOTENT_METHODS,
+            overwrites=overwrites,
+            idempotent=idempotent,
             targets=frozenset(targets),
         )
 

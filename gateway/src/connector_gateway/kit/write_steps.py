@@ -105,6 +105,12 @@ class WriteStep(Generic[K_contra]):
     dry_run_result: Callable[[StepInput], StepResult] | None = None
     """Returns the result to assume in a dry run, so that later steps can be shown. None if there are no later steps."""
 
+    preview: Callable[[StepInput], Mapping[str, Any]] | None = None
+    """Returns the content of a request that a person cannot read, such as an encoded email, for a dry run."""
+
+    notifies: Callable[[StepInput], Sequence[str]] = lambda _: ()
+    """Returns those whom the vendor notifies of the change, as far as its request names them, for a dry run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cast:
@@ -118,6 +124,8 @@ class Cast:
 
     given: Any
     written: Any
+    names_people: bool = False
+    """Whether the value names people, whom the vendor notifies when they are assigned."""
 
 
 class StepRunner(Protocol):

@@ -1,5 +1,7 @@
 """An MCP server on standard input and output that forwards each request to the running gateway."""
 
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from mcp.server.context import ServerRequestContext
@@ -31,10 +33,19 @@ Paged = PaginatedRequestParams | None
 R = TypeVar("R", bound=Result)
 
 
-async def bridge(base_url: str, api_key: str) -> None:
-    """Serve requests from standard input on standard output until the input ends."""
-    async with GatewayConnection(base_url, api_key) as connection:
-        server = Bridge(connection).server((await connection.client()).instructions)
+KEY_ID = re.compile(r"\bkey_[0-9A-Z]+")
+"""The identifier of the key, as the gateway's instructions name it."""
+
+
+async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], report_key: Callable[[str], None]) -> None:
+    """Serve requests from standard input on standard output until the input ends.
+
+    *report_key* receives the identifier of the key once the gateway has accepted it.
+    """
+    async with GatewayConnection(base_url, api_key, selection) as connection:
+        instructions = (await connection.client()).instructions or ""
+        report_key(*KEY_ID.findall(instructions)[:1] or ["a key"])
+        server = Bridge(connection).server(instructions)
         async with stdio_server() as (requests, responses):
             await server.run(requests, responses, server.create_initialization_options())
 
@@ -45,7 +56,7 @@ class Bridge:
     def __init__(self, connection: GatewayConnection) -> None:
         self._connection = connection
 
-    def server(self, instructions: str | None) -> Server[Any]:
+    def server(self, instructions: str) -> Server[Any]:
         """Return the MCP server for the local client."""
         return Server(
             "connector-gateway",

@@ -8,9 +8,7 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
-from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.runs import RunStore
@@ -22,9 +20,10 @@ from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.mcp.messages import validate_message
+from connector_gateway.mcp.texts import error_text, reveal
 
 if TYPE_CHECKING:
-    from connector_gateway.mcp.server import McpServices
+    from connector_gateway.mcp.server import McpRequest, McpServices
 
 PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR = -32700, -32600, -32603
 """JSON-RPC codes for unreadable, rejected and failed requests."""
@@ -52,11 +51,11 @@ class McpEndpoint:
         if isinstance(authorized, GatewayError):
             await send_response(context, _error_response(context, authorized), send)
         else:
-            surface, caller, body = authorized
-            await surface.respond(context, caller, body, send)
+            surface, request = authorized
+            await surface.respond(context, request, send)
 
-    async def _authorize(self, context: RequestContext) -> tuple["McpServices", Caller, Body]:
-        """Return the protocol implementation, the caller and the body of a request. Raises if it is rejected."""
+    async def _authorize(self, context: RequestContext) -> tuple["McpServices", "McpRequest"]:
+        """Return the protocol implementation and the request. Raises if it is rejected."""
         self._check_origin(context)
         caller = await self._edge.authenticate(context)
         context.run.allowance = await self._edge.limits.consume(caller)
@@ -67,7 +66,8 @@ class McpEndpoint:
         if body.error is not None:
             raise body.error
         validate_message(body.value)
-        return await self._surface.get(), caller, body
+        services = await self._surface.get()
+        return services, services.request(context, caller, body)
 
     def _check_origin(self, context: RequestContext) -> None:
         """Reject requests of foreign web pages, including DNS rebinding to this machine."""
@@ -111,8 +111,7 @@ def _error_response(context: RequestContext, error: GatewayError) -> HttpRespons
     """Return the response to a rejected request, as a JSON-RPC error."""
     response = error_response(context.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
-    body = from_json(response.body)
-    message = f"{error.code}: {error.message} {body['error']['remedy']}"
+    body = reveal(from_json(response.body))
     # The request was not parsed as JSON-RPC yet, so its ID is unknown.
-    payload = {"code": code, "message": message, "data": body}
+    payload = {"code": code, "message": error_text(body), "data": body}
     return HttpResponse(response.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), response.headers)

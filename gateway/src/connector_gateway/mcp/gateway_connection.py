@@ -1,7 +1,7 @@
 """The connection from the bridge to the running gateway."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeVar
 
@@ -16,20 +16,23 @@ R = TypeVar("R", bound=Result)
 TIMEOUT = httpx2.Timeout(30.0, read=600.0)
 """Timeouts in seconds. Calls that wait for a rate limit take longer than other requests."""
 
+NO_SELECTION: Mapping[str, str] = {}
+
 WHEN_AWAY = """\
 What to do: Call again in a few seconds. A write might have taken effect: repeat it with the same \
 idempotency_key, or check first."""
 
 
 @asynccontextmanager
-async def connect(base_url: str, api_key: str) -> AsyncIterator[Client]:
-    """Open a client of the gateway.
+async def connect(base_url: str, api_key: str, selection: Mapping[str, str]) -> AsyncIterator[Client]:
+    """Open a client of the gateway for the tools that *selection* selects, as the URL's query.
 
     Raises ``MCPError`` if the gateway rejects the key, and ``httpx2.HTTPError`` if it does not respond.
     """
     headers = {"Authorization": f"Bearer {api_key}"}
+    url = httpx2.URL(f"{base_url.rstrip('/')}/mcp", params=dict(selection))
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
-        transport = streamable_http_client(f"{base_url.rstrip('/')}/mcp", http_client=http)
+        transport = streamable_http_client(str(url), http_client=http)
         async with Client(transport, cache=None) as client:
             yield client
 
@@ -40,8 +43,8 @@ class GatewayConnection:
     The client runs in a separate task, because the package cancels the task of a client whose connection breaks.
     """
 
-    def __init__(self, base_url: str, api_key: str) -> None:
-        self._base_url, self._api_key = base_url, api_key
+    def __init__(self, base_url: str, api_key: str, selection: Mapping[str, str] = NO_SELECTION) -> None:
+        self._base_url, self._api_key, self._selection = base_url, api_key, selection
         self._connect_lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -81,7 +84,7 @@ class GatewayConnection:
             raise self._unavailable_error(None) from error
 
     async def _run(self, connected: asyncio.Future[Client]) -> None:
-        async with connect(self._base_url, self._api_key) as client:
+        async with connect(self._base_url, self._api_key, self._selection) as client:
             connected.set_result(client)
             await asyncio.Event().wait()
 

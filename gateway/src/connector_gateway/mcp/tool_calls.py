@@ -15,8 +15,8 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.mcp.results import DRY_RUN
-from connector_gateway.mcp.tools import Tool
+from connector_gateway.mcp.result_parts import CURSOR, Start, items_field
+from connector_gateway.mcp.tools import DRY_RUN, Tool
 
 NULL = b"null"
 
@@ -48,15 +48,37 @@ class ToolCaller:
 
     async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, arguments_json: bytes) -> Body:
         """Return the body for *arguments_json*, and store fields that HTTP sends outside of the body in *arguments*."""
-        # The protocol allows null for no arguments.
-        fields = msgspec.json.decode(arguments_json, type=Fields | None) or {}
+        fields = _decode(arguments_json)
         arguments.key = _pop_key(fields, tool.operation)
+        _replace_cursor(fields, tool.operation)
         _pop_dry_run(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # In the query rather than in the body, so that the run records only parameters that the caller sent.
             arguments.query = [(CONNECTION, await self._choosing.resolve_single(caller, tool.connector.name))]
         return Body(msgspec.json.encode(fields))
+
+
+def _decode(arguments_json: bytes) -> Fields:
+    """Return the arguments by name. The protocol allows null for none. Raises ``InvalidParameters``."""
+    try:
+        return msgspec.json.decode(arguments_json, type=Fields | None) or {}
+    except msgspec.ValidationError as error:
+        raise InvalidParameters(
+            "The arguments should be a JSON object, and not text that contains one.",
+            {"parameter": "arguments", "message": "Input should be an object", "value": decode(arguments_json)},
+        ) from error
+
+
+def _replace_cursor(fields: Fields, operation: AnyOperation) -> None:
+    """Replace a cursor for agents with that of the operation, if it has one. The operation validates other values."""
+    value = decode(bytes(fields.get(CURSOR, NULL)))
+    if items_field(operation) is None or not isinstance(value, str):
+        return
+    start = Start.parse(bytes(msgspec.json.encode({CURSOR: value})))
+    fields.pop(CURSOR)
+    if start.cursor:
+        fields[CURSOR] = msgspec.Raw(msgspec.json.encode(start.cursor))
 
 
 def _asks_for_dry_run(arguments_json: bytes) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from mcp_types import Tool as ToolDeclaration
 from mcp_types import ToolAnnotations
@@ -15,32 +15,26 @@ from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTE
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.mcp.results import DRY_RUN
+from connector_gateway.mcp.result_parts import CURSOR, items_field
+
+CONNECTION_SCHEMA: Schema = {"type": "string"}
+"""Described once, in the instructions of the server."""
 
 KEY_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": MAX_KEY_CHARACTERS,
-    "description": "Any text. Repeating the call with it within 24 hours returns the first result, "
-    "without writing again. Use a new one for each new write.",
+    "description": "Repeating a call with the same key within 24 hours writes nothing again.",
 }
-DRY_RUN_SCHEMA: Schema = {
-    "type": "boolean",
-    "description": "True to write nothing: `dry_run` returns the requests that would be sent, the casts of values, "
-    "and the errors.",
-}
-WOULD_BE_SCHEMA: Schema = {"type": "object", "description": "Replaces `data` if `dry_run` was requested."}
-ERROR_SCHEMA: Schema = {
-    "type": "object",
-    "description": "Replaces `data` if the call was rejected or failed.",
-    "properties": {
-        "code": {"type": "string"},
-        "message": {"type": "string"},
-        "remedy": {"type": "string", "description": "The next action."},
-        "details": {"type": "array", "items": {"type": "object"}},
-        "docs": {"type": "string"},
-    },
-}
+DRY_RUN = "dry_run"
+"""The argument for a dry run."""
+
+DRY_RUN_SCHEMA: Schema = {"type": "boolean", "description": "Write nothing, and return what would be written."}
+
+CURSOR_SCHEMA: Schema = {"type": "string", "description": "next_cursor of the previous result."}
+
+REDUNDANT: list[tuple[str, Any]] = [("default", None), ("default", []), ("additionalProperties", True)]
+"""Keywords with values that are equivalent to leaving the keyword out."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,11 @@ class Tool:
         """The name of the tool."""
         return self.declaration.name
 
+    @property
+    def searchable_text(self) -> str:
+        """The description, and the words of the name, which count twice."""
+        return f"{self.name.replace('_', ' ')} " * 2 + (self.declaration.description or "")
+
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""
         return caller.allows(self.operation.scope, self.name)
@@ -68,16 +67,12 @@ def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
 
 
 def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
-    name = f"{connector.name}_{operation.name}"
-    title = f"{connector.name.capitalize()}: {operation.title.lower()}"
     declaration = ToolDeclaration(
-        name=name,
-        title=title,
+        name=f"{connector.name}_{operation.name}",
+        title=f"{connector.vendor}: {operation.title.lower()}",
         description=_description(connector, operation),
-        input_schema=_input_schema(connector, operation),
-        output_schema=_output_schema(connector, operation),
+        input_schema=_input_schema(operation),
         annotations=ToolAnnotations(
-            title=title,
             read_only_hint=operation.scope == "read",
             destructive_hint=operation.overwrites,
             idempotent_hint=operation.idempotent,
@@ -89,61 +84,52 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
 
 
 def _description(connector: AnyConnector, operation: AnyOperation) -> str:
-    """Return the description of a tool: the operation, its application, and how to read further pages."""
-    sentences = [operation.description, f"Vendor: {connector.vendor}. {connector.summary}"]
-    if operation.is_paged:
-        sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
-    return "\n\n".join(sentences)
+    """Return the description of a tool: the operation, when to use it, its vendor, and the fields of its result."""
+    fields = ", ".join(field.alias or name for name, field in operation.item.model_fields.items())
+    returned = f"Returns {'items with ' if _is_list(operation) else ''}{fields}."
+    return _one_line(f"{operation.guidance} Vendor: {connector.vendor}. {returned}")
 
 
-def _input_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
+def _one_line(text: str) -> str:
+    """Return *text* without line ends and code markup."""
+    return " ".join(text.replace("``", "").split())
+
+
+def _is_list(operation: AnyOperation) -> bool:
+    return issubclass(operation.result, Page | Listing)
+
+
+def _input_schema(operation: AnyOperation) -> Schema:
     """Return the schema of the arguments."""
     params: type[BaseModel] = operation.params
-    schema = _model_schema(params, "validation")
-    connection: Schema = {
-        "type": "string",
-        "minLength": 1,
-        "description": f"The connection to use; required only if there are several of {connector.name}.",
-    }
-    fields = {CONNECTION: connection} | schema.get("properties", {})
+    schema: Schema = _compact(_model_schema(params))
+    fields = {CONNECTION: CONNECTION_SCHEMA} | schema.get("properties", {})
     if operation.scope == "write":
-        # Operations with a field of this name describe it more precisely.
-        fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
-        fields[DRY_RUN] = DRY_RUN_SCHEMA
-    return _without_title(schema) | {"properties": fields}
-
-
-def _output_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
-    """Return the schema of the envelope or the error."""
-    model: type[BaseModel] = operation.item
-    schema = _model_schema(model, "serialization")
-    definitions: Schema = schema.get("$defs", {})
-    item = {name: value for name, value in _without_title(schema).items() if name != "$defs"}
-    is_list = issubclass(operation.result, Page | Listing)
-    fields: Schema = {
-        "run_id": {"type": "string"},
-        "connector": {"type": "string", "const": connector.name},
-        "status": {"type": "string", "enum": ["ok", "partial"]},
-        "data": {"type": "array", "items": item} if is_list else item,
-        "warnings": {"type": "array", "items": {"type": "string"}},
-        "replayed": {"type": "boolean", "description": "True if the result of an earlier call is returned again."},
-        "shortened": {"type": "boolean", "description": "True if long texts were truncated."},
-        "error": ERROR_SCHEMA,
-        "retry_after": {"type": "integer", "description": "Seconds to wait before a repeat."},
-    }
-    if operation.scope == "write":
-        fields[DRY_RUN] = WOULD_BE_SCHEMA
-    if operation.is_paged:
-        fields["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
-    envelope: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}
-    return envelope | ({"$defs": definitions} if definitions else {})
+        fields |= {IDEMPOTENCY_FIELD: KEY_SCHEMA, DRY_RUN: DRY_RUN_SCHEMA}
+    if items_field(operation) is not None:
+        fields[CURSOR] = CURSOR_SCHEMA
+    schema.pop("description", None)
+    return schema | {"properties": fields}
 
 
 @cache
-def _model_schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> Schema:
+def _model_schema(model: type[BaseModel]) -> Schema:
     """Return the JSON schema of *model*, which callers must not modify. Cached, since pydantic needs a millisecond."""
-    return model.model_json_schema(mode=mode, schema_generator=WithoutTitles)
+    return model.model_json_schema(schema_generator=WithoutTitles)
 
 
-def _without_title(schema: Mapping[str, Any]) -> Schema:
-    return {name: value for name, value in schema.items() if name != "title"}
+def _compact(schema: Any) -> Any:
+    """Return *schema* without what restricts nothing. Null is equivalent to omitting a field, so it is not listed."""
+    if isinstance(schema, list):
+        return [_compact(item) for item in schema]
+    if not isinstance(schema, dict):
+        return _one_line(schema) if isinstance(schema, str) else schema
+    *alternatives, last = schema.get("anyOf", [None])
+    if last == {"type": "null"} and len(alternatives) == 1:
+        schema = {**alternatives[0], **{name: value for name, value in schema.items() if name != "anyOf"}}
+    return {
+        # Fields may have the names of keywords.
+        name: {field: _compact(value) for field, value in value.items()} if name == "properties" else _compact(value)
+        for name, value in schema.items()
+        if name not in ("title", "examples") and (name, value) not in REDUNDANT
+    }

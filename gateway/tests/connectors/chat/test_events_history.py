@@ -15,7 +15,7 @@ from connector_gateway.core.events.polling import PollSession
 from connector_gateway.core.events.watches import LeasedPoll
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
-from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
+from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult, Observation
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.chat.event_feed import APP, BOT_USER, TEAM, build_envelope, sign
@@ -364,6 +364,28 @@ def test_threads_not_read_in_time_are_reported_as_a_gap(gateway: Gateway, channe
     (warning,) = watch.warnings
     assert channel_id in warning
     assert ["question 0", "question 1", "question 2"] == watch.texts
+
+
+@requirement("chat-57")
+def test_the_channel_of_the_latest_message_is_read_first(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[GENERAL, RANDOM, channel_id])
+    post_message(gateway, channel_id, "seen")
+    watch.poll(behind_since=watch.started_at)
+    for channel in (GENERAL, RANDOM, channel_id):
+        post_message(gateway, channel, f"missed in {channel}")
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.started_at)
+
+    assert ["seen", f"missed in {channel_id}"] == watch.texts
+
+
+@requirement("chat-57")
+def test_the_channel_of_the_latest_delivered_event_is_read_first(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[GENERAL, RANDOM, channel_id])
+    delivered = Observation(("delivered",), "message.posted", {"text": "delivered"}, RANDOM)
+    gateway.run(gateway.app._feed.add({watch.connection_id: [delivered]}))
+    channels = gateway.run(watch.poll(behind_since=watch.started_at).latest_events())
+
+    assert [RANDOM] == list(channels)
 
 
 @requirement("chat-47")

@@ -125,6 +125,20 @@ def test_delivery_is_handled_during_a_long_poll(tmp_path: Path) -> None:
         assert 0 < progress["done"] < progress["total"]
 
 
+@requirement("notes-70", "notes-100")
+def test_delivery_interrupts_the_first_read_of_a_large_source(tmp_path: Path) -> None:
+    with run_event_feed(tmp_path, ("Everything", "Leads"), GATEWAY_NOTES_BUDGET="2/1") as feed:
+        large, announced = feed.source("Everything").id, feed.source("Leads").id
+        wait_until(lambda: large in list_queried_sources(feed))
+        feed.gateway.run(feed.gateway.app._watches.wake([feed.connection_id], [announced]))
+        feed.wait_until_idle()
+        queried = list_queried_sources(feed)
+        since_large = queried[queried.index(large) :]
+
+        assert large in since_large[since_large.index(announced) :]
+        assert len(feed.rows("Everything")) == count_row_snapshots(feed, "Everything")
+
+
 # Databases that are shared later
 
 

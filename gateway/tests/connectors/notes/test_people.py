@@ -157,7 +157,7 @@ def test_suggestions_start_with_the_closest_names() -> None:
     assert 50 == len(detail["allowed"])
 
 
-@requirement("notes-92")
+@requirement("notes-92", "common-232")
 def test_dry_run_reports_the_person_of_a_name(gateway: Gateway, leads: str, ada: User) -> None:
     reply = gateway.post(
         "/notes/pages",
@@ -168,3 +168,4 @@ def test_dry_run_reports_the_person_of_a_name(gateway: Gateway, leads: str, ada:
     cast = next(cast for cast in reply.data["casts"] if cast["parameter"] == "properties.Owner")
 
     assert ("Ada Lindqvist", [{"id": ada.id}]) == (cast["given"], cast["written"])
+    assert ["Ada Lindqvist"] == reply.data["notifies"]

@@ -413,6 +413,22 @@ async def test_an_interrupted_poll_is_repeated_in_full(node: Node, *, stopped: b
     assert (True, []) == (again.whole, again.wakes)
 
 
+@requirement("common-231")
+async def test_a_connection_that_is_active_again_ends_the_poll_in_progress(node: Node) -> None:
+    connection_id = await node.connect()
+    (interrupted,) = await node.watches.claim("garden", 10)
+    for status in ("revoked", "active"):
+        connection = await node.app.connections.find(connection_id)
+        assert connection is not None
+        await node.app.connections.record_status(connection, status)
+    (again,) = await node.watches.claim("garden", 10)
+    poll = await open_session(node, interrupted)
+
+    assert (connection_id, True) == (again.connection_id, again.whole)
+    with pytest.raises(LeaseLost):
+        await poll.commit()
+
+
 async def test_a_hook_is_received_by_the_poll_in_progress(node: Node) -> None:
     await node.deliver_secret()
     await node.connect()

@@ -19,9 +19,18 @@ MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
 """The ``@`` of a mention of a member, or of all members of the board or card, but not of an email address."""
 
 
+NAME = re.compile(MENTION.pattern + r"(\w+)")
+"""A mention with its name."""
+
+
 def _without_mentions(text: str) -> str:
     """Return *text* with a zero-width space after the ``@`` of each mention, which disables it."""
     return MENTION.sub("@\u200b", text)
+
+
+def mentions(text: str) -> list[str]:
+    """Return the mentions in *text*, such as ``@ada``."""
+    return [f"@{name}" for name in NAME.findall(text)]
 
 
 ListId = Annotated[str, Field(min_length=1, max_length=200)]

@@ -52,6 +52,11 @@ def _without_mentions(text: str) -> str:
     return MENTION.sub(lambda mention: f"&lt;{mention[1]}{'&gt;' if mention[0].endswith('>') else ''}", text)
 
 
+def mentions(text: str) -> list[str]:
+    """Return the mentions in *text*, in the vendor's markup."""
+    return [mention[0] for mention in MENTION.finditer(text)]
+
+
 def _check_editable(text: str) -> str:
     """Reject a text that is too long. The vendor counts its characters after escaping."""
     bare = UNESCAPED.sub("", text)

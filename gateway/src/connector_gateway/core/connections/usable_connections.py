@@ -1,6 +1,6 @@
 """Selection of a connection for callers who have not named one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, Select, select
@@ -40,21 +40,24 @@ class UsableConnections:
         return connector
 
     async def list_usable(
-        self, caller: Caller, limit: int, connector: str | None = None, *, after: str | None = None
+        self, caller: Caller, limit: int, connectors: Collection[str] | None = None, *, after: str | None = None
     ) -> Sequence[Row[Any]]:
-        """Return up to *limit* connections, oldest first: identifier, connector, name, account name and status."""
+        """Return up to *limit* connections, oldest first: identifier, connector, name, account name and status.
+
+        Those of all connectors, or only of *connectors*.
+        """
         columns = ("connection_id", "connector", "name", "account_name", "status")
         query = _usable(select(*(_connections[name] for name in columns)), caller)
         query = query.order_by(_connections.connection_id).limit(limit)
-        if connector is not None:
-            query = query.where(_connections.connector == connector)
+        if connectors is not None:
+            query = query.where(_connections.connector.in_(connectors))
         if after is not None:
             query = query.where(_connections.connection_id > after)
         return await self._database.read(lambda db: db.execute(query).all())
 
     async def resolve_single(self, caller: Caller, connector: str) -> ConnectionId:
         """Return the only connection of *connector*. If there are several, raise an error that lists the candidates."""
-        rows = await self.list_usable(caller, MAX_LISTED + 1, connector)
+        rows = await self.list_usable(caller, MAX_LISTED + 1, [connector])
         if not rows:
             raise ConnectionNotFound(f"There is no connection of {connector} in this workspace.")
         if len(rows) > 1:

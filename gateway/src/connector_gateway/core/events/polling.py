@@ -39,6 +39,9 @@ REVOKED_SECONDS = 15 * 60.0
 It is polled immediately when it is changed, or when a call succeeds.
 """
 
+LATEST_EVENTS = 1000
+"""The number of latest events that show a poll which channels are active."""
+
 MAX_BACKOFF_SECONDS = 60.0
 """The maximum delay before a failed poll is retried, unless the vendor demands more.
 
@@ -90,10 +93,26 @@ class PollSession:
         rows = await self._database.read(lambda db: db.execute(query).all())
         return {row.name: row.value for row in rows}
 
+    async def latest_events(self) -> Mapping[str, float]:
+        """Return when the latest event of each channel was observed, for the channels of the latest events."""
+        events = tables.events.c
+        query = (
+            select(events.channel, events.observed_at)
+            .where(events.connection_id == self.connection_id, events.channel.is_not(None))
+            .order_by(events.sequence.desc())
+            .limit(LATEST_EVENTS)
+        )
+        rows = await self._database.read(lambda db: db.execute(query).all())
+        return {row.channel: row.observed_at for row in reversed(rows)}
+
+    async def has_wakes(self) -> bool:
+        """Return True if hooks have added wakes since the poll started, or since the last ``take_wakes``."""
+        query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
+        return await self._database.read(lambda db: db.execute(query).first()) is not None
+
     async def take_wakes(self) -> Collection[str]:
         """Remove and return the wakes that hooks have added since the poll started, or since the last call."""
-        query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
-        if not await self._database.read(lambda db: db.execute(query).first()):
+        if not await self.has_wakes():
             return []
         wakes = await self._database.write(lambda db: take_wakes(db, [self.connection_id]))
         return wakes.get(self.connection_id, [])

@@ -47,8 +47,9 @@ class WatchLifecycle:
         _mark_behind(db, connection_id, self._clock.now())
 
     def reauthorised(self, db: SqlConnection, connection_id: str) -> None:
-        """Poll the connection completely now."""
+        """Poll the connection completely now. A poll in progress ends, because it may have waited for minutes."""
         _poll_now(db, connection_id, self._time())
+        _change(db, connection_id, lease=None, leased_by=None)
 
     def removed(self, db: SqlConnection, connection_id: str) -> None:
         """Stop watching the connection."""

@@ -4,7 +4,7 @@ A dry run takes the path of every write. ``UpstreamClient`` withholds only the r
 which are recorded. A withheld step gets an assumed response if others follow, because they are reported too.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -65,6 +65,7 @@ class DryRun:
         self._owners = owners
         self._requests: list[WithheldRequest] = []
         self._casts: dict[str, CastValue] = {}
+        self._notified: list[str] = []
 
     async def perform(self) -> Envelope:
         """Return an envelope with the requests and casts of the write. Raises the errors that the write would raise."""
@@ -78,7 +79,12 @@ class DryRun:
             # As after a write, break the reference cycle, which only the garbage collector would free.
             call.steps = ReadOnlySteps()
         failed_parts = result.failed_parts if isinstance(result, Result) else ()
-        report = DryRunResult(requests=self._requests, casts=list(self._casts.values()), refused=list(failed_parts))
+        report = DryRunResult(
+            requests=self._requests,
+            casts=list(self._casts.values()),
+            refused=list(failed_parts),
+            notifies=list(dict.fromkeys(self._notified)),
+        )
         envelope = work.envelope(report)
         envelope.dry_run = True
         # Redact, because the vendor's data may contain secrets, for example in a schema or in an object's text.
@@ -96,7 +102,9 @@ class DryRun:
         try:
             return await step.send(self._work.ctx, normalized, "" if step.object_kind else ulid())
         except DryRunStop as withheld:
-            self._requests.append(_to_withheld_request(step.name, withheld.request))
+            preview = step.preview(normalized) if step.preview else None
+            self._requests.append(_to_withheld_request(step.name, withheld.request, preview))
+            self._notified += step.notifies(normalized)
         if step.dry_run_result is None:
             raise _NoMoreSteps
         return step.dry_run_result(normalized)
@@ -124,12 +132,25 @@ class DryRun:
             self._casts[cast.parameter] = CastValue(
                 parameter=cast.parameter, type=cast.type, given=cast.given, written=cast.written
             )
+            if cast.names_people:
+                self._notified += _texts(cast.given)
 
 
-def _to_withheld_request(step: str, request: Request) -> WithheldRequest:
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in *value*."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _to_withheld_request(step: str, request: Request, preview: Mapping[str, Any] | None) -> WithheldRequest:
     query = urlsplit(request.url).query
     path = f"{request.path}?{query}" if query else request.path
     content = request.body or b""
     is_json = request.headers.get("Content-Type", "").startswith("application/json") and len(content) <= MAX_BODY_BYTES
-    body = from_json(content) if is_json else None
-    return WithheldRequest(step=step, method=request.method, path=path, body=body, body_bytes=len(content))
+    body = from_json(content) if is_json and preview is None else None
+    return WithheldRequest(
+        step=step, method=request.method, path=path, body=body, body_bytes=len(content), preview=preview
+    )

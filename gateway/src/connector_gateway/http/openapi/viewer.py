@@ -17,10 +17,10 @@ from connector_gateway.http.pages.assets import content
 
 Described = Mapping[str, Any]
 
-VIEWER = "flask-openapi-scalar"
+VIEWER = "stopments"
 """The package that ships Scalar as one script. It is read as a file and never imported."""
 
-SCRIPT = "flask_openapi_scalar/templates/scalar/js/scalar.standalone.js"
+SCRIPT = "stopments/static/scalar-api-reference.js"
 
 POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self' data:; "

@@ -27,6 +27,9 @@ INDEX = f"{ROOT}/guide"
 GENERATED = {"reference/errors.md": f"{ROOT}/errors", "reference": ROOT}
 """Paths of pages that are generated for the documentation site, by the prefixes of their files."""
 
+MOVED = {f"{ROOT}/doubt": f"{ROOT}/explanation/in-doubt-writes", f"{ROOT}/glossary": f"{ROOT}/explanation/glossary"}
+"""Current paths of moved pages, by their former paths."""
+
 EXTERNAL = re.compile(r"https?:|mailto:")
 
 

@@ -81,7 +81,12 @@ MOVE_CARD = WriteStep(
     dry_run_result=mapping.dry_run_move,
 )
 POST_COMMENT = WriteStep(
-    "post the comment", _send_comment, _find_comments, object_kind="comment", public_result=mapping.public_comment
+    "post the comment",
+    _send_comment,
+    _find_comments,
+    object_kind="comment",
+    public_result=mapping.public_comment,
+    notifies=lambda intent: models.mentions(intent["text"]),
 )
 
 
@@ -90,17 +95,20 @@ POST_COMMENT = WriteStep(
 
 @writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard], targets=["list_id"])
 async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
-    """Create a card at the bottom of a list.
+    """Create a new card in a list of a board, at its bottom.
 
-    Labels are given by name. If the board lacks one of them, nothing is created.
+    Use ``boards_describe_board`` to find the list and the names of labels. If the board lacks a label, nothing is
+    created.
     """
     body = await ctx.plan(partial(_new_card, ctx, params))
     return mapping.created_card(await ctx.step(CREATE_CARD, body), params.labels)
 
 
-@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
+@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound], overwrites=True)
 async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
-    """Move a card to another list of its board, optionally with a comment.
+    """Move a card to another list of its board, to the top or the bottom, optionally with a comment.
+
+    For a comment alone, use ``boards_comment_on_card``.
 
     If the comment cannot be posted, the card is moved anyway and ``comment_posted`` is false.
     """
@@ -115,7 +123,10 @@ async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCar
 
 @writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
 async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> models.Comment:
-    """Post a comment on a card."""
+    """Post a comment on a card.
+
+    To move the card as well, use ``boards_move_card``.
+    """
     card_id = await ctx.plan(partial(full_card_id, ctx, params.card_id))
     return mapping.comment(await ctx.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
 

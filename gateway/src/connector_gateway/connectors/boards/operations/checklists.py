@@ -84,6 +84,8 @@ ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambd
 async def attach_checklist(ctx: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.
 
+    By default, nothing is done if the card has a checklist of that name.
+
     If an interrupted call with the same name and items left a checklist unfinished, that checklist is completed.
     """
     card_id = await full_card_id(ctx, params.card_id)

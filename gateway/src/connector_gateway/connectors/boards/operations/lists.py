@@ -9,7 +9,10 @@ from connector_gateway.kit.operation import reads
 
 @reads("GET /lists", errors=[BoardNotAuthorised])
 async def describe_board(ctx: BoardsCall, params: DescribeBoard) -> BoardDescription:
-    """List the open lists of a board with the number of cards in each, and the board's labels."""
+    """Describe a board: its open lists (columns) with the number of cards in each, and its labels.
+
+    Use it to find a ``list_id`` or the names of labels. Cards are not listed.
+    """
     board = await ctx.upstream.get_board(params.board_id, labels=params.include_labels)
     lists, cards = await gather_pair(
         ctx.upstream.get_board_lists(params.board_id), ctx.upstream.get_board_cards(params.board_id)

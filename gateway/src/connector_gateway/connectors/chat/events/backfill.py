@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from connector_gateway.connectors.chat import mapping, vendor_models
@@ -23,6 +24,15 @@ MAX_BACKFILL_SECONDS = 20 * 60.0
 
 OBSERVATIONS_PER_COMMIT = 500
 """Observations per commit."""
+
+ACTIVE_CHANNELS = 30
+"""Channels with the latest messages that every poll reads first, however many others wait.
+
+The vendor allows 50 channels a minute, so a poll of a large workspace takes minutes.
+"""
+
+ACTIVE = "active"
+"""Scope and name of the snapshot with the times of the latest messages of the active channels."""
 
 READ_UNTIL = "seen"
 """The scope of snapshots with the time up to which a channel was read, while others are unfinished."""
@@ -73,6 +83,11 @@ class HistoryBackfill:
     watched: Mapping[str, float] = field(default_factory=dict)
     """Time from which each channel is watched."""
 
+    active: Mapping[str, float] = field(default_factory=dict)
+    """Time of the latest message of the active channels."""
+
+    active_stored: Mapping[str, float] = field(default_factory=dict)
+    channels_read: int = 0
     hides_threads: bool = False
     """Whether a channel has older messages than those read. Replies to them are not seen."""
 
@@ -80,23 +95,43 @@ class HistoryBackfill:
         self.began = self.watch.clock.now()
 
     async def run(self, scopes: Scopes) -> None:
-        """Read every watched channel, the longest waiting first, and then the threads."""
+        """Read every watched channel and its threads: the active ones, then the others, the longest waiting first."""
         read_until = await self.watch.snapshots(READ_UNTIL)
         channels = await self._channels(scopes)
         self.watched = await self._load_watch_starts(channels)
-        ranges: list[HistoryRange] = []
+        since = {channel_id: read_until.get(channel_id, self.since) for channel_id in channels}
+        first = await self._find_active(since)
+        others = sorted((channel_id for channel_id in since if channel_id not in first), key=since.__getitem__)
         late: dict[str, float] = {}
-        for channel_id in sorted(channels, key=lambda channel_id: read_until.get(channel_id, self.since)):
-            since = read_until.get(channel_id, self.since)
-            if self._is_late():
-                late[channel_id] = since
-            else:
-                ranges.append(await self._backfill_channel(channel_id, since))
-                await self.watch.progress(len(ranges), len(channels))
-        for history_range in ranges:
-            await self._backfill_threads(history_range)
+        for group in (first, others):
+            late |= await self._backfill(group, since)
         await self._record_gaps(late)
         await self._delete_progress({*read_until, *channels} - late.keys(), late)
+
+    async def _find_active(self, channels: Collection[str]) -> Sequence[str]:
+        """Return the channels with the latest messages, by earlier polls and by the events that deliveries carried."""
+        stored = await self.watch.snapshots(ACTIVE)
+        self.active = self.active_stored = stored.get(ACTIVE, {})
+        latest = {**self.active}
+        for channel_id, at in (await self.watch.latest_events()).items():
+            latest[channel_id] = max(at, latest.get(channel_id, 0.0))
+        known = [channel_id for channel_id in channels if channel_id in latest]
+        return sorted(known, key=latest.__getitem__, reverse=True)[:ACTIVE_CHANNELS]
+
+    async def _backfill(self, channels: Collection[str], since: Mapping[str, float]) -> Mapping[str, float]:
+        """Read channels and then their threads. Returns the start of those for which no time was left."""
+        ranges: list[HistoryRange] = []
+        late: dict[str, float] = {}
+        for channel_id in channels:
+            if self._is_late():
+                late[channel_id] = since[channel_id]
+            else:
+                ranges.append(await self._backfill_channel(channel_id, since[channel_id]))
+                self.channels_read += 1
+                await self.watch.progress(self.channels_read, len(since))
+        for history_range in ranges:
+            await self._backfill_threads(history_range)
+        return late
 
     async def _delete_progress(self, done: Collection[str], late: Mapping[str, float]) -> None:
         """Delete the records of finished channels. Late channels are recorded for the next poll."""
@@ -116,16 +151,16 @@ class HistoryBackfill:
         return [Snapshot(WATCHED_SINCE, channel_id, since) for channel_id, since in {**gone, **added}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
-        """Return the channels in the settings, or else all channels of the app."""
+        """Return the channels in the settings, or else all channels of the app, in that order."""
         configured, names = self.watch.settings.get("channels"), self.state["names"]
         if configured:
-            return {channel_id for setting in configured if (channel_id := names.get(setting, setting))}
-        channel_ids: set[str] = set()
+            return dict.fromkeys(channel_id for setting in configured if (channel_id := names.get(setting, setting)))
+        channel_ids: dict[str, None] = {}
         types = mapping.events.readable_types(scopes)
         pages = self.watch.upstream.own_conversations(types)
         if types:
             async for page in pages:
-                channel_ids |= {channel.id for channel in page.channels if not channel.is_archived}
+                channel_ids |= dict.fromkeys(channel.id for channel in page.channels if not channel.is_archived)
         if not pages.complete:
             await self._warn_unreadable(
                 "", self.since, "The app may not read channels, or is in too many to read them all."
@@ -167,7 +202,9 @@ class HistoryBackfill:
         async for page in pages:
             observations |= self._observe(history_range, page.messages)
             history_range.threads.extend(mapping.events.threads(page.messages, history_range.after))
-            earliest = min([earliest, *(message.ts for message in page.messages)])
+            times = [message.ts for message in page.messages]
+            self._record_latest(history_range.channel_id, times)
+            earliest = min([earliest, *times])
             if earliest <= history_range.after or self._is_late():
                 break
         if not pages.complete:
@@ -175,6 +212,13 @@ class HistoryBackfill:
             if earliest > history_range.after:
                 reason = "The channel has more messages than one poll can read."
                 await self.watch.record_gap(history_range.since, float(earliest), reason, history_range.channel_id)
+
+    def _record_latest(self, channel_id: str, times: Collection[str]) -> None:
+        """Record the latest message of a channel if the channel is among the active ones."""
+        latest = float(max(times, default="0"))
+        if latest > self.active.get(channel_id, 0.0):
+            by_time = sorted({**self.active, channel_id: latest}.items(), key=itemgetter(1), reverse=True)
+            self.active = dict(by_time[:ACTIVE_CHANNELS])
 
     async def _backfill_threads(self, history_range: HistoryRange) -> None:
         observations: ObservationsByMessage = {}
@@ -215,7 +259,10 @@ class HistoryBackfill:
             await self.watch.commit(observations[:OBSERVATIONS_PER_COMMIT])
             del observations[:OBSERVATIONS_PER_COMMIT]
         notes = [Snapshot(READ_UNTIL, history_range.channel_id, history_range.began)] if done else []
+        if self.active != self.active_stored:
+            notes.append(Snapshot(ACTIVE, ACTIVE, self.active))
         await self.watch.commit(observations, notes)
+        self.active_stored = self.active
 
     async def _warn_unreadable(self, channel_id: str, since: float, reason: str) -> None:
         """Record that a channel cannot be read. With frequent polls, only the first one records it."""

@@ -31,7 +31,9 @@ NAME_ERRORS = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelLi
 
 @reads("GET /channels")
 async def list_channels(ctx: ChatCall, params: ListChannels) -> Page[Channel]:
-    """List the channels that the connection can post to.
+    """List the channels that the connection can post to, public and private.
+
+    For the messages of a channel, use ``chat_read_events``.
 
     A page may have fewer channels than requested, or none, even if there is a next page.
     """

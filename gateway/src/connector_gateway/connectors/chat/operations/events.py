@@ -11,9 +11,11 @@ from connector_gateway.kit.operation import reads
 
 @reads("GET /events", errors=NAME_ERRORS)
 async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
-    """Read the messages that were observed on the watched channels, oldest first.
+    """Read the messages that people wrote in the watched channels, oldest first.
 
-    They are stored for 30 days, on the free plan for 7.
+    Only messages since the connection watches a channel are included.
+
+    Messages are stored for 30 days, on the free plan for 7.
     A ``Warning`` header reports periods whose messages may be missing.
     """
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
-from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
+from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage, mentions
 from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall, workspace_url
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
 from connector_gateway.connectors.chat.operations.in_doubt_search import since_post
@@ -52,7 +52,13 @@ async def _find_edit(ctx: ChatCall, intent: StepInput, _: SentStep) -> Sequence[
     return [Match(stored)] if mapping.in_doubt_matching.has_text(message, intent["text"]) else []
 
 
-POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.public_message)
+POST = WriteStep(
+    "post the message",
+    _send_post,
+    _find_post,
+    public_result=mapping.messages.public_message,
+    notifies=lambda intent: [f"members of {intent['channel_id']}", *mentions(intent["text"])],
+)
 EDIT = WriteStep(
     "edit the message",
     _send_edit,
@@ -71,7 +77,10 @@ EDIT = WriteStep(
     targets=["channel", "thread_ts"],
 )
 async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
-    """Post a message, or a reply in a thread."""
+    """Send a message to a channel or a person, or a reply in a thread.
+
+    For a correction of an earlier message, use ``chat_edit_message``.
+    """
     # Looked up before the post, so that nothing can fail after it.
     workspace = await ctx.plan(partial(workspace_url, ctx))
 
@@ -90,7 +99,9 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     targets=["channel"],
 )
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
-    """Edit a message that was posted through this connection.
+    """Change the text of a message that was posted through this connection.
+
+    Messages of others cannot be edited.
 
     Concurrent edits of one message through this service are applied one after the other.
     """

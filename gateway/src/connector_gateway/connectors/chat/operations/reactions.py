@@ -38,16 +38,25 @@ def _looked(mark: str) -> str:
     return f"looked {mark}"
 
 
-REACT = WriteStep("add the reaction", _send_reaction, _find_reaction)
+REACT = WriteStep(
+    "add the reaction",
+    _send_reaction,
+    _find_reaction,
+    notifies=lambda intent: [f"author of the message {intent['ts']}"],
+)
 
 
 @writes(
     "POST /reactions",
     errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAME_ERRORS],
+    idempotent=True,
     targets=["channel", "message_ts"],
 )
 async def add_reaction(ctx: ChatCall, params: AddReaction) -> AddedReaction:
-    """Add an emoji reaction to a message. An existing reaction is left unchanged."""
+    """Add an emoji reaction to a message. An existing reaction is left unchanged.
+
+    To answer in words, use ``chat_post_message``.
+    """
     name = mapping.reactions.emoji_name(params.emoji)
 
     def react(channel_id: str) -> Awaitable[StepResult]:

@@ -77,8 +77,15 @@ def values(by_name: Definitions, properties: Mapping[str, Any]) -> Values:
 def cast_report(written: Values, raw: Mapping[str, Any]) -> list[Cast]:
     """Report how the values of properties were cast."""
     return [
-        Cast(f"properties.{name}", written.definitions[name].type, raw[name], text)
+        Cast(
+            f"properties.{name}",
+            definition.type,
+            raw[name],
+            text,
+            names_people=definition.referenced_object_type == "OWNER",
+        )
         for name, text in written.texts.items()
+        for definition in [written.definitions[name]]
     ]
 
 

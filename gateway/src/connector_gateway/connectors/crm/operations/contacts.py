@@ -147,10 +147,13 @@ UPDATE_HOLDER = WriteStep(
     "POST /contacts",
     errors=[errors.CompanyNotFound, errors.UniqueValueTaken, *CASTING],
     overwrites=True,
+    idempotent=True,
     targets=["email"],
 )
 async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
+
+    For the names of properties and their options, use ``crm_list_properties``.
 
     The properties and the company are checked first. If one of them is invalid, the contact is not written.
     """
@@ -171,7 +174,9 @@ async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) 
 
 @reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
 async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact]:
-    """Look up contacts by email, by another property, or all of them.
+    """Look up contacts by email, by another property such as their owner, or all of them.
+
+    Deals and companies cannot be looked up.
 
     Look-ups by email and by properties with unique values return the current state. Other properties use the vendor's
     search, which includes changes after about a minute.

@@ -126,14 +126,19 @@ LOG_NOTE = WriteStep(
 
 @writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS])
 async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
-    """Open a deal in a stage of a pipeline."""
+    """Open a new deal in a stage of a pipeline.
+
+    For an existing deal, use ``crm_update_deal``.
+    """
     deal = await ctx.plan(partial(_new_deal, ctx, params))
     return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS])
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS], idempotent=False)
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
-    """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
+    """Change a deal: move it to another stage, write properties such as its amount, and log a note.
+
+    For a new deal, use ``crm_create_deal``.
 
     If only the note fails, the change remains and ``note_logged`` is false.
     """

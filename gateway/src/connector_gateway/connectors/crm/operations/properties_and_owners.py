@@ -40,7 +40,9 @@ def within_portal(intent: StepInput) -> str:
 
 @reads("GET /properties")
 async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
-    """List the properties of an object type.
+    """List the properties that contacts, companies or deals have, with their types and options.
+
+    Use it before writing properties. For contacts, use ``crm_look_up_contacts``.
 
     The options of a property that contains an owner are the owners' email addresses.
     """

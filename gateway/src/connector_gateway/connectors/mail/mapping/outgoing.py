@@ -9,6 +9,7 @@ from typing import Any
 from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.mail import mime, vendor_models
+from connector_gateway.connectors.mail.html_text import html_to_text
 from connector_gateway.connectors.mail.mapping.messages import StoredData, arrived_at
 from connector_gateway.connectors.mail.models import CreatedDraft, SentMessage
 from connector_gateway.kit.clock import utc_datetime
@@ -140,6 +141,22 @@ def stored_draft(
     """Return the stored form of a created draft with *mark* in its header."""
     stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
     return stored | {"mark": mark, "made_at": created_at}
+
+
+def preview(body_html: str, planned: StoredData) -> dict[str, Any]:
+    """Return the planned message as a person reads it."""
+    return {
+        "from": _written(planned["sender"]),
+        "to": [_written(recipient) for recipient in planned["to"]],
+        "subject": planned["subject"],
+        "text": html_to_text(body_html),
+        "thread_id": planned["thread_id"],
+        "attachments": [],
+    }
+
+
+def _written(mailbox: StoredData) -> str:
+    return f"{mailbox['name']} <{mailbox['address']}>" if mailbox["name"] else str(mailbox["address"])
 
 
 def dry_run_draft(_: StepInput) -> dict[str, Any]:

@@ -20,7 +20,10 @@ from connector_gateway.kit.operation import reads
 
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
 async def fetch_attachment(ctx: MailCall, params: FetchAttachment) -> FetchedAttachment:
-    """Fetch an attachment as a short-lived download link, or as base64."""
+    """Fetch an attachment of an email message, as a short-lived download link or as base64.
+
+    ``mail_search_messages`` with ``include_body`` returns the ``attachment_id``.
+    """
     message, _ = await get_message_within_limit(ctx.upstream, params.message_id)
     part = await _part(ctx, message, params.attachment_id)
     attachment = mapping.attachments.attachment(message.id, part).model_dump()

@@ -75,9 +75,11 @@ CHANGE_LABELS = WriteStep(
 # The operation
 
 
-@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True)
+@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True, idempotent=True)
 async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
-    """Apply labels to a message and strip others from it, by their names.
+    """Apply labels to an email and strip others from it, by their names.
+
+    Stripping ``INBOX`` archives the email, and stripping ``UNREAD`` marks it as read.
 
     A label to apply that does not exist is rejected, or created if ``create_missing`` is true.
     """

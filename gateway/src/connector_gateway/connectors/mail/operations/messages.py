@@ -45,7 +45,9 @@ class LoadedMessage:
 
 @reads("GET /messages")
 async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
-    """Search the mailbox in the mail provider's search syntax, newest first.
+    """Find and read emails in the mailbox, newest first.
+
+    ``q`` has the mail provider's search syntax, such as ``from:ann is:unread newer_than:7d``.
 
     Attachments are files attached to a message. Inline pictures and signatures are not included.
     A page with bodies ends early if these are large, and ``next_cursor`` leads to the other messages.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from connector_gateway.connectors.mail import mapping, mime
@@ -92,10 +93,18 @@ def _draft_step(body_html: str) -> "WriteStep[MailCall]":
         _find_draft,
         public_result=mapping.outgoing.public_draft,
         dry_run_result=mapping.outgoing.dry_run_draft,
+        preview=partial(mapping.outgoing.preview, body_html),
     )
 
 
 SEND_DRAFT = WriteStep("send the draft", _send_message, _find_message, public_result=mapping.outgoing.public_message)
+
+
+def _send_step(message_plan: StepInput) -> "WriteStep[MailCall]":
+    """Return the step that sends the draft of *message_plan*."""
+    return replace(SEND_DRAFT, notifies=lambda _: [recipient["address"] for recipient in message_plan["to"]])
+
+
 DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
 
 
@@ -104,7 +113,9 @@ DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
 
 @writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
 async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
-    """Send an email from the connected address, or a reply inside a thread.
+    """Send an email from the connected address, or reply inside a thread.
+
+    For an email that a person checks first, use ``mail_create_draft``.
 
     Every recipient is validated first. If one of them is not a valid address, nothing is sent.
     The message is created as a draft and then sent, so that a retry can determine whether it was sent.
@@ -112,7 +123,7 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, params.thread_id))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     try:
-        sent = await ctx.step(SEND_DRAFT, mapping.outgoing.send_intent(draft))
+        sent = await ctx.step(_send_step(message_plan), mapping.outgoing.send_intent(draft))
     except errors.GatewayError:
         # The mailbox's owner would mistake a leftover draft for an unfinished email.
         await ctx.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
@@ -122,7 +133,10 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
 
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
-    """Create an unsent draft. Nothing is sent."""
+    """Save an email as an unsent draft, which a person can check and send.
+
+    To send an email, use ``mail_send_message``.
+    """
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, None))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     if draft["id"] == LOST_DRAFT_ID:

@@ -39,14 +39,13 @@ class SourcePoller:
     gap_recorded: bool = False
     """Whether a gap of unobserved changes was already recorded."""
 
-    async def poll(self) -> None:
-        """Read the edited rows, then continue the first full read."""
+    async def poll(self) -> bool:
+        """Read the edited rows, then continue the first full read. Returns False if that gave way to deliveries."""
         if self.state.gone:
             await self.update_state(gone=False)
         if self.state.reached != "":
             await self.read_edited_rows()
-        if self.state.reached is not None:
-            await self.read_all_rows()
+        return self.state.reached is None or await self.read_all_rows()
 
     async def read_edited_rows(self) -> None:
         """Read the rows edited since the last poll that returned any."""
@@ -73,8 +72,8 @@ class SourcePoller:
         if pages:
             await self.update_state(watermark=began)
 
-    async def read_all_rows(self) -> None:
-        """Continue the first full read of all rows, newest first."""
+    async def read_all_rows(self) -> bool:
+        """Continue the first full read of all rows, newest first. Returns False if deliveries announce changes."""
         previous_reached, began, pages = self.state.reached, self.watch.clock.now(), 0
         start = mapping.pages.parse_timestamp(previous_reached) if previous_reached else None
         async for rows in self.watch.upstream.query_rows(self.source.id, newest_first=True, reached=start):
@@ -88,11 +87,15 @@ class SourcePoller:
                 # All later rows are on this page. A row that is not on it was created since.
                 changes["since"] = self.new_since(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.commit_changes(rows, replace(self.state, **changes))
-            if pages >= MAX_NEW_PAGES and reached != previous_reached:
+            # The read can continue only from another minute than it began with.
+            if reached != previous_reached and pages >= MAX_NEW_PAGES:
                 self.watch.unfinished = True
-                return
+                return True
+            if reached != previous_reached and await self.watch.has_wakes():
+                return False
         since = self.new_since(0.0, began) if not previous_reached and pages <= 1 else self.state.since
         await self.update_state(reached=None, since=since, unseen_from=None)
+        return True
 
     def new_since(self, since: float, began: float) -> float:
         """Return the time from which on unknown rows are new.

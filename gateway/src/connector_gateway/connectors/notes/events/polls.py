@@ -121,36 +121,42 @@ class PollPass:
         await self.poll_sources(selected)
 
     async def poll_sources(self, source_ids: Iterable[str]) -> None:
-        """Poll each data source once, and in between those that new deliveries name."""
+        """Poll each data source once. Those that new deliveries name go before the others, and before a full read."""
         for source_id in source_ids:
-            if source_id not in self.polled:
-                await self.poll_source(source_id)
-                for wake in await self.watch.take_wakes():
-                    await self.poll_source(wake)
+            stack = [source_id] if source_id not in self.polled else []
+            while stack:
+                if await self.poll_source(stack[-1]):
+                    stack.pop()
+                wakes = await self.watch.take_wakes()
+                stack = [waiting for waiting in stack if waiting not in wakes] + [*wakes]
 
-    async def poll_source(self, source_id: str) -> None:
-        """Poll one data source. An error is collected and raised after the others were polled."""
+    async def poll_source(self, source_id: str) -> bool:
+        """Poll one data source. Returns False if it must continue after those that deliveries name.
+
+        An error is collected and raised after the others were polled.
+        """
         self.polled.add(source_id)
         try:
-            await _poll_source(self.watch, source_id, self.listed.get(source_id))
+            return await _poll_source(self.watch, source_id, self.listed.get(source_id))
         except SOURCE_ERRORS as error:
             self.errors_raised.append(error)
             # One failure may be specific to its data source. Several mean that the vendor is unavailable.
             if len(self.errors_raised) == MAX_ERRORS:
                 raise
+            return True
 
 
-async def _poll_source(watch: NotesWatch, source_id: str, listed: vendor_models.DataSource | None) -> None:
-    """Poll one data source, unless it is no longer shared."""
+async def _poll_source(watch: NotesWatch, source_id: str, listed: vendor_models.DataSource | None) -> bool:
+    """Poll one data source, unless it is no longer shared. Returns False if it must continue after others."""
     snapshot = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:
         source = listed or await watch.upstream.retrieve_data_source(source_id)
         if not source.in_trash:
-            await SourcePoller(
+            return await SourcePoller(
                 watch, source, SourceState(**snapshot) if snapshot else initial_state(watch, source)
             ).poll()
-            return
     except errors.DatabaseNotShared:
         pass
     if snapshot:
         await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**snapshot, "gone": True})])
+    return True

@@ -64,7 +64,13 @@ def skipped_warning(names: Sequence[str]) -> str:
 def cast_report(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
     """Report how the values of properties were cast."""
     return [
-        Cast(f"properties.{name}", described.type, value, written[described.id][described.type])
+        Cast(
+            f"properties.{name}",
+            described.type,
+            value,
+            written[described.id][described.type],
+            names_people=described.type == "people",
+        )
         for name, value in properties.items()
         if (described := schema[name]).id in written
     ]

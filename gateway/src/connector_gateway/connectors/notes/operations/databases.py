@@ -37,9 +37,10 @@ SKEW_SECONDS = 180.0
 
 @reads("GET /databases", errors=[DatabaseNotShared])
 async def list_databases(ctx: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
-    """List the databases shared with the connection, newest first.
+    """List the databases shared with the connection, last edited first.
 
-    The order is that of the last edit.
+    Use it to find a ``database_id`` and the names of properties. For the pages of a database, use
+    ``notes_search_pages``.
     """
     if ctx.position is not None:
         return await _page(ctx, params, await _listing(ctx, ctx.position))

@@ -8,9 +8,11 @@ from connector_gateway.kit.operation import reads
 
 @reads("GET /events")
 async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
-    """Read the changes that were observed, oldest first.
+    """Read what changed: pages that were created and properties that were updated, oldest first.
 
-    They are stored for 30 days, on the free plan for 7.
+    For the current state of pages, use ``notes_search_pages``.
+
+    Changes are stored for 30 days, on the free plan for 7.
     A ``Warning`` header reports periods whose changes may be missing.
     """
     return await ctx.events.page(

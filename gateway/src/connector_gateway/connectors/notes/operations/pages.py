@@ -113,7 +113,9 @@ CHANGE_PAGE = WriteStep(
     targets=["database_id"],
 )
 async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
-    """Create a page as a row of a database.
+    """Create a page: add a row to a database, with its properties and a body.
+
+    For an existing page, use ``notes_update_page``.
 
     Values are cast to the type of their property. If a cast would lose data, nothing is created.
     """
@@ -135,7 +137,9 @@ async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
 
 @writes("PATCH /pages/{page_id}", errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING])
 async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
-    """Update properties of a page, move it to the trash, or restore it.
+    """Set properties of an existing page, move it to the trash, or restore it.
+
+    The body of the page stays as it is.
 
     Concurrent updates of one page through this service are applied one after the other.
     """

@@ -13,7 +13,9 @@ from connector_gateway.kit.operation import reads
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
 async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
-    """Find pages by a property value within one database. Every match is returned.
+    """Find the pages of one database by the value of a property. Every match is returned.
+
+    For the names of databases and properties, use ``notes_list_databases``.
 
     Matching is case-sensitive, except for an exact match of a person or an identifier.
     """

@@ -66,6 +66,11 @@ def planned_file(location: StoredData, url: str, filename: str, file: RemoteFile
     return {**location, "url": url, **about}
 
 
+def preview(intent: StoredData) -> StoredData:
+    """Return the file to attach as a person identifies it."""
+    return {name: intent[name] for name in ("url", "filename", "mime_type", "size_bytes")}
+
+
 def compute_digest(content: bytes) -> str:
     """Return the digest that identifies a file."""
     return sha256(content).hexdigest()

@@ -65,12 +65,23 @@ def convert_fields(
     return values, violations
 
 
+COLLABORATORS = frozenset({"singleCollaborator", "multipleCollaborators"})
+"""Field types whose values are people."""
+
+
 def cast_report(table: vendor_models.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
     """Report how the cells of the record at *location* of the call were cast."""
     fields_by_name = {field.name: field for field in table.fields}
     return [
-        Cast(f"{location}.{name}", fields_by_name[name].type, to_sent_json(value), written[fields_by_name[name].id])
+        Cast(
+            f"{location}.{name}",
+            field.type,
+            to_sent_json(value),
+            written[field.id],
+            names_people=field.type in COLLABORATORS,
+        )
         for name, value in raw.items()
+        for field in [fields_by_name[name]]
     ]
 
 

@@ -86,6 +86,7 @@ def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
         changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
         content_keys=lambda intent: [mapping.attachments.attachment_content(intent)],
         public_result=mapping.attachments.public_attachment,
+        preview=mapping.attachments.preview,
     )
 
 
@@ -107,7 +108,9 @@ def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
     targets=["record_id", "field"],
 )
 async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
-    """Attach a file to a record from a public link.
+    """Attach a file from a public link to a record, in an attachment field.
+
+    Other files of the field remain.
 
     The gateway fetches the file, from public addresses only. The vendor fetches a file of more than 5 MB itself.
     """

@@ -31,7 +31,11 @@ OUTDATED = (*REJECTIONS, TableNotFound, ViewNotFound)
 
 @reads("GET /tables", errors=[BaseNotFound])
 async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
-    """List the tables of a base with their views and field types."""
+    """List the tables of a base with their fields (columns), field types and views.
+
+    Use it before reading or writing records. For records, use
+    ``tables_read_records``.
+    """
     tables = await load_tables(ctx, params.base_id)
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 

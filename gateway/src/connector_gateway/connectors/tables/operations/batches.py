@@ -76,7 +76,9 @@ CREATE_RECORDS = WriteStep(
 
 @writes("POST /records", errors=[*MISSING, errors.TooManyRecords], targets=["base_id", "table"])
 async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecords:
-    """Create up to ten records, and report the success of each.
+    """Add up to ten new records (rows) to a table, and report the success of each.
+
+    For changes, use ``tables_update_record``.
 
     Every record is checked against the table first. Valid records are created even if others fail.
     """

@@ -50,7 +50,9 @@ UPDATE_RECORD = WriteStep(
 
 @reads("GET /records", errors=[*MISSING, ViewNotFound])
 async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
-    """Read records of a table or a view, with the view's own filter and order.
+    """Read records (rows) of a table, or of a view with its own filter and order.
+
+    For fields and views, use ``tables_list_tables``.
 
     A cursor is valid as long as the vendor stores the list, which is some minutes.
     """
@@ -76,7 +78,9 @@ async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     targets=["base_id", "table"],
 )
 async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
-    """Update the named fields of one record.
+    """Set fields of one existing record.
+
+    For files, use ``tables_attach_file``. For new rows, use ``tables_create_records``.
 
     Values are cast to the type of their field. If a cast would lose data, nothing is written.
     Concurrent writes to one record through this service are applied one after the other.
