@@ -237,16 +237,24 @@ local function enqueue(ledger, position, number)
   hear(ledger, ARGV[4])
 end
 
--- Remove a reservation from the entries and queues. Returns whether it was there.
-local function remove(number)
-  local is_known = false
+-- Return the units of a reservation. Returns whether it had taken them.
+local function give_back(number)
+  local had_taken = false
   for _, ledger in ipairs(ledgers) do
-    is_known = remove_queued(ledger, name_queued(ledger, number)) or is_known
     if redis.call('ZREM', ledger.entries, name_entry(ledger, number)) > 0 then
-      is_known, ledger.sum, ledger.changed = true, ledger.sum - ledger.units, true
+      had_taken, ledger.sum, ledger.changed = true, ledger.sum - ledger.units, true
     end
   end
-  return is_known
+  return had_taken
+end
+
+-- Remove a reservation from the queues. Returns whether it was in one.
+local function leave(number)
+  local was_queued = false
+  for _, ledger in ipairs(ledgers) do
+    was_queued = remove_queued(ledger, name_queued(ledger, number)) or was_queued
+  end
+  return was_queued
 end
 
 local function remaining(ledger)
@@ -305,10 +313,16 @@ end
 
 -- Take the units of a queued reservation, or again those of one that was delayed after it had taken them.
 function commands.confirm(number)
-  local known = remove(number) and 1 or 0
+  local had_taken = give_back(number)
   local due, slowest = find_due(ARGV[3])
-  if slowest then
-    enqueue(ledgers[slowest], ARGV[3], number)
+  local queue = slowest and ledgers[slowest]
+  if queue and redis.call('ZSCORE', queue.queue, name_queued(queue, number)) then
+    hear(queue, ARGV[4])
+    return {1, due - now, slowest}
+  end
+  local known = (leave(number) or had_taken) and 1 or 0
+  if queue then
+    enqueue(queue, ARGV[3], number)
     return {known, due - now, slowest}
   end
   take(number, ARGV[3])
@@ -316,7 +330,8 @@ function commands.confirm(number)
 end
 
 function commands.release(number)
-  remove(number)
+  give_back(number)
+  leave(number)
   for _, ledger in ipairs(ledgers) do
     ledger.expected = 0
     if ARGV[3] ~= '' and not has_waiting(ledger, ARGV[3]) then expect(ledger, ARGV[3], ARGV[4]) end

@@ -94,6 +94,7 @@ class LocalReservation(Struct):
         if self.waiter is not None:
             self.waiter.leave()
         self._return_units()
+        self.counters.expect_nothing(self.charges, self.key)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
@@ -186,6 +187,13 @@ class LocalCounters:
             reservation.waiter.leave()
         reservation.at, reservation.wait = now, 0.0
         reservation.taken = [(window, window.take(reservation.key, charge, now)) for window, charge in requested]
+
+    def expect_nothing(self, charges: Sequence[ResolvedCharge], key: tuple[float, int]) -> None:
+        """Expect no further requests of the call of *key*."""
+        for charge in charges:
+            window = self._logs.get(charge.name)
+            if window is not None and window.waiting is not None:
+                window.waiting.expect(key, 0.0, self.clock.now())
 
     async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
         """Count a request that has been sent already, even if it does not fit."""

@@ -108,6 +108,8 @@ class WaitingLine:
         while self._waiters[index] is not waiter:
             index += 1
         del self._waiters[index]
+        if waiter.rest and (others := self._of_call(waiter.key)):
+            others[-1].rest, waiter.rest = waiter.rest, 0.0
         self._units, self._rest = self._units - waiter.units, self._rest - waiter.rest
         if index == 0 and self._waiters:
             self._waiters[0].woken.set()
