@@ -22,12 +22,15 @@ def test_a_call_is_expected_to_need_what_the_last_ones_needed() -> None:
     unknown = costs.start(NOON, "one", "list_pages").remaining("all")
     send_requests(costs, ALL, ALL, ALL, ALL, MINUTE)
     first = costs.start(NOON, "one", "list_pages").remaining("all")
-    send_requests(costs, ALL, ALL)
-    second = costs.start(NOON, "one", "list_pages")
-    second.add([ALL], BUDGETS)
+    send_requests(costs, ALL, ALL, MINUTE)
+    second = costs.start(NOON, "one", "list_pages").remaining("all")
+    send_requests(costs, ALL, ALL, ALL, ALL)
+    third = costs.start(NOON, "one", "list_pages")
+    third.add([ALL], BUDGETS)
 
-    assert (0, 4) == (unknown, first)
-    assert (2, 2.5) == (second.remaining("all"), second.remaining("minute"))
+    # The first call fills caches.
+    assert (0, 4, 2) == (unknown, first, second)
+    assert (2, 2.5) == (third.remaining("all"), third.remaining("minute"))
     assert 0 == costs.start(NOON, "other", "list_pages").remaining("all")
 
 

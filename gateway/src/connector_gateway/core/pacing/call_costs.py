@@ -14,7 +14,7 @@ SHORT_SECONDS = 1.1
 """The seconds for which each request of a call may miss the others' window, if it is that short."""
 
 WEIGHT = 0.5
-"""The weight of the latest call in the mean. The first call of a process needs more requests than later ones."""
+"""The weight of the latest call in the mean."""
 
 
 class CallCost(Struct):
@@ -54,6 +54,8 @@ class CallCosts:
 
     def __init__(self) -> None:
         self._means: dict[tuple[str, str], Mapping[str, float]] = {}
+        self._first: set[tuple[str, str]] = set()
+        """The names of which only one call is known."""
 
     def start(self, arrived_at: float, connection_id: str, operation: str) -> CallCost:
         """Return the cost of a new call."""
@@ -64,13 +66,20 @@ class CallCosts:
         """Record a successful call, unless it sent no requests."""
         name, used = cost.name, cost.used
         mean = self._means.get(name)
-        if not used or used == mean:
+        if not used or (used == mean and name not in self._first):
             return
         # Reinserted, so that the first entry is the least recently changed one.
         self._means.pop(name, None)
-        self._means[name] = used if mean is None else _mix(mean, used)
+        if mean is None or name in self._first:
+            # The first call also fills caches, so the second one replaces it.
+            self._means[name] = used
+            self._first ^= {name}
+        else:
+            self._means[name] = _mix(mean, used)
         if len(self._means) > MAX_TRACKED:
-            del self._means[next(iter(self._means))]
+            oldest = next(iter(self._means))
+            del self._means[oldest]
+            self._first.discard(oldest)
 
 
 def _mix(mean: Mapping[str, float], used: Mapping[str, float]) -> Mapping[str, float]:
