@@ -219,9 +219,7 @@ end
 local function find_due(position)
   local due, slowest = now, nil
   for number, ledger in ipairs(ledgers) do
-    local units
-    units, ledger.ahead = count_before(ledger, position)
-    local at = earliest(ledger, units + ledger.units)
+    local at = earliest(ledger, count_before(ledger, position) + ledger.units)
     if at > due then due, slowest = at, number end
   end
   return due, slowest
@@ -293,7 +291,11 @@ function commands.reserve(max_wait)
     return {1, 0, number, position, 0}
   end
   -- Calls that were queued earlier may need further requests, which go first.
-  for _, ledger in ipairs(ledgers) do due = math.max(due, earliest(ledger, ledger.ahead + ledger.units)) end
+  for _, ledger in ipairs(ledgers) do
+    -- A new call must not delay others that have been accepted, even if they arrived later.
+    local _, ahead = count_before(ledger, age and '+inf' or position)
+    due = math.max(due, earliest(ledger, ahead + ledger.units))
+  end
   if due - now > tonumber(max_wait) then return {0, due - now, 0, position, 0} end
   enqueue(ledgers[slowest], position, number)
   return {1, due - now, number, position, slowest}

@@ -53,6 +53,9 @@ class CallPosition(Struct):
     number: int = field(default_factory=partial(next, count()))
     """Distinguishes calls of the same instant."""
 
+    is_new: bool = True
+    """Whether no request of the call has been queued yet."""
+
     key: int | None = None
     """The position by the clock of the shared store, once it has assigned one."""
 

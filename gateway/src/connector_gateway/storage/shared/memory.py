@@ -47,6 +47,9 @@ class LocalReservation(Struct):
     at: float
     """The time at which the units were taken."""
 
+    is_new: bool = False
+    """Whether it is the first one of its call."""
+
     wait: float = 0.0
     granted: bool = True
     taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
@@ -146,6 +149,7 @@ class LocalCounters:
         now = self.clock.now()
         position = position or CallPosition(now)
         reservation = LocalReservation(self, charges, (position.arrived_at, position.number), now)
+        reservation.is_new, position.is_new = position.is_new, False
         self.place(reservation, now + max_wait_seconds)
         return reservation
 
@@ -167,8 +171,13 @@ class LocalCounters:
             return
         # Calls that were queued earlier may need further requests, which go first.
         if start_by is not None:
+            # A new call must not delay others that have been accepted, even if they arrived later.
+            ahead = LAST if reservation.is_new else key
             due = max(
-                [window.earliest(now, window.units_before(key, now)[1] + charge.units) for window, charge in requested]
+                [
+                    window.earliest(now, window.units_before(ahead, now)[1] + charge.units)
+                    for window, charge in requested
+                ]
             )
         reservation.wait = due - now
         # Rejected immediately, with the correct waiting time, instead of after the wait.
