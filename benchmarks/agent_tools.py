@@ -136,18 +136,20 @@ REQUESTS = {
 }
 """Requests in the words of users, by the tool that they need."""
 
+TOOLS = {name: tool for name, tool in build_tools(CONNECTORS.values()).items() if tool.operation.permission is None}
+"""The tools of keys without further permissions."""
+
 
 def count_tokens() -> float:
     """Return the tokens of the complete list of tools."""
-    tools = [tool.declaration for tool in build_tools(CONNECTORS.values()).values()]
+    tools = [tool.declaration for tool in TOOLS.values()]
     listed = ListToolsResult(tools=tools).model_dump_json(by_alias=True, exclude_none=True)
     return len(listed) / CHARACTERS_PER_TOKEN
 
 
 def misranked() -> list[tuple[str, str, str]]:
     """Return the requests for which another tool ranks first: request, right tool, first tool."""
-    tools = build_tools(CONNECTORS.values())
-    texts = {name: tool.searchable_text for name, tool in tools.items()}
+    texts = {name: tool.searchable_text for name, tool in TOOLS.items()}
     firsts = [(request, name, rank(request, texts)[0]) for name, requests in REQUESTS.items() for request in requests]
     return [(request, right, first) for request, right, first in firsts if first != right]
 

@@ -4,6 +4,7 @@ import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, all_errors
@@ -46,9 +47,9 @@ class ClientSource:
 
     def models_module(self) -> str:
         """Return ``models.py``: the return types of operations, and the objects in parameters."""
-        for connector, operation in self._operations():
+        for path, operation in self._operations():
             self._answer(operation)
-            for schema in self._parameters(connector, operation).values():
+            for schema in self._parameters(path, operation).values():
                 self._type(schema)
         bodies = "\n\n".join(self._shapes.values())
         imports = "from typing import Any, Literal, NotRequired, TypedDict\n"
@@ -76,13 +77,17 @@ class ClientSource:
         )
         return f'"""A method for every operation. {GENERATED}"""\n\n{imports}\n\n{code}'
 
-    def _operations(self) -> Iterator[tuple[AnyConnector, AnyOperation]]:
-        return ((connector, operation) for connector in self._connectors for operation in connector.operations)
+    def _operations(self) -> Iterator[tuple[str, AnyOperation]]:
+        """Yield every operation with its path."""
+        for connector in self._connectors:
+            for operation in connector.operations:
+                yield _path(connector, operation), operation
+        yield REQUEST.path, REQUEST
 
-    def _parameters(self, connector: AnyConnector, operation: AnyOperation) -> dict[str, Schema]:
+    def _parameters(self, path: str, operation: AnyOperation) -> dict[str, Schema]:
         """Return the schemas of the parameters, the required ones first; optional ones allow null."""
         schema = operation.params.model_json_schema()
-        described = self._paths[f"{PREFIX}/{connector.name}{operation.path}"][operation.method.lower()]
+        described = self._paths[path][operation.method.lower()]
         fields = {one["name"]: one["schema"] for one in described["parameters"] if one["in"] in {"path", "query"}}
         fields |= (
             self._schemas.get(operation.params.__name__, {}).get("properties", {}) if operation.method != "GET" else {}
@@ -142,7 +147,7 @@ class ClientSource:
     def _class(self, connector: AnyConnector, *, asynchronous: bool) -> str:
         name = ("Async" if asynchronous else "") + connector.name.capitalize()
         sending = "AsyncTransport" if asynchronous else "SyncTransport"
-        methods = [self._method(connector, one, asynchronous=asynchronous) for one in connector.operations]
+        methods = [self._method(_path(connector, one), one, asynchronous=asynchronous) for one in connector.operations]
         head = f'class {name}:\n    """{connector.vendor}: {_first_line(connector.summary)}"""\n\n'
         init = f"    def __init__(self, sending: {sending}) -> None:\n        self._sending = sending\n"
         return f"{head}{init}\n" + "\n".join(methods)
@@ -151,28 +156,30 @@ class ClientSource:
         prefix = "Async" if asynchronous else ""
         names = [connector.name for connector in self._connectors]
         members = "".join(f"        self.{name} = {prefix}{name.capitalize()}(sending)\n" for name in names)
-        about = "Every operation, by connector."
+        members += "        self._sending = sending\n"
+        request = self._method(REQUEST.path, REQUEST, asynchronous=asynchronous)
+        about = "Every operation, by connector, and requests to the vendors' APIs."
         init = f"    def __init__(self, sending: {'Async' if asynchronous else 'Sync'}Transport) -> None:\n{members}"
-        return f'class {prefix}Operations:\n    """{about}"""\n\n{init}'
+        return f'class {prefix}Operations:\n    """{about}"""\n\n{init}\n{request}'
 
-    def _method(self, connector: AnyConnector, operation: AnyOperation, *, asynchronous: bool) -> str:
-        parameters = self._parameters(connector, operation)
+    def _method(self, path: str, operation: AnyOperation, *, asynchronous: bool) -> str:
+        parameters = self._parameters(path, operation)
         typed = {name: self._type(schema, taken=True) for name, schema in parameters.items()}
-        params = [
-            f"{_python(name)}: {kind}" + (" = None" if kind.endswith("None") else "") for name, kind in typed.items()
-        ]
-        call = self._call(connector, operation, typed)
+        optional = [name for name, schema in parameters.items() if {"type": "null"} in schema.get("anyOf", ())]
+        params = [f"{_python(name)}: {kind}{' = None' if name in optional else ''}" for name, kind in typed.items()]
+        call = self._call(path, operation, typed)
         about = f'        """{_first_line(operation.description)}"""\n'
         if operation.is_paged:
             return self._paged(operation, params, call, about, asynchronous=asynchronous)
         return self._plain(operation, params, call, about, asynchronous=asynchronous)
 
-    def _call(self, connector: AnyConnector, operation: AnyOperation, typed: Mapping[str, str]) -> str:
-        path = "/".join(_segment(part) for part in f"{PREFIX}/{connector.name}{operation.path}".split("/"))
+    def _call(self, path: str, operation: AnyOperation, typed: Mapping[str, str]) -> str:
+        path = "/".join(map(_segment, path.split("/")))
         values = ", ".join(f'"{name}": {_python(name)}' for name in typed if name not in operation.path_names)
         prefixed = 'f"' if "{" in path else '"'
-        writes = operation.scope == "write"
+        writes = operation.scope == "write" and operation.keyed
         more = ", key=idempotency_key, dry_run=dry_run" if writes else ""
+        more += ", once=True, dry_run=dry_run" if not operation.keyed else ""
         return f'RequestSpec("{operation.method}", {prefixed}{path}", {{{values}}}, writes={writes}{more})'
 
     def _paged(self, operation: AnyOperation, params: list[str], call: str, about: str, *, asynchronous: bool) -> str:
@@ -195,10 +202,15 @@ class ClientSource:
 
     def _plain(self, operation: AnyOperation, params: list[str], call: str, about: str, *, asynchronous: bool) -> str:
         word, wait = ("async def", "await ") if asynchronous else ("def", "")
-        keyed = ["idempotency_key: str | None = None", "dry_run: bool = False"] if operation.scope == "write" else []
-        signature = ", ".join(["self", "*", *params, *keyed])
+        keyed = ["idempotency_key: str | None = None"] if operation.scope == "write" and operation.keyed else []
+        dry = ["dry_run: bool = False"] if operation.scope == "write" else []
+        signature = ", ".join(["self", "*", *params, *keyed, *dry])
         head = f"    {word} {operation.name}({signature}) -> Response[{self._answer(operation)}]:"
         return f"{head}\n{about}        return {wait}self._sending.send({call})\n"
+
+
+def _path(connector: AnyConnector, operation: AnyOperation) -> str:
+    return f"{PREFIX}/{connector.name}{operation.path}"
 
 
 def _python(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
 from command_page import command_page
+from kit_page import kit_page
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTOR_NAMES, CONNECTORS
@@ -49,6 +50,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_page()
+    yield REFERENCE / "kit.md", kit_page()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "models.py", formatted(source.models_module())

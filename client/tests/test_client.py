@@ -31,6 +31,7 @@ from connector_gateway_client.models import CreatedCard
 from connector_gateway_client.responses import Events, FeedPosition
 from connector_gateway_client.transport import AsyncTransport, SyncTransport
 from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
@@ -122,6 +123,15 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
 
     assert ["create the card"] == [request["step"] for request in dry.plan["requests"]]
     assert {"GET"} == {method for method, _, _ in served.journal("boards")}
+
+
+@requirement("requests-1")
+def test_a_request_of_your_own_returns_the_response_of_the_vendor(served: Gateway) -> None:
+    key = served.with_key(passthrough=True).key
+    with Client(served.base_url, key) as client:
+        me = client.request(connection_id=served.connections["notes"], method="GET", path="/v1/users/me")
+
+    assert (200, "user") == (me.data["status"], me.data["body"]["object"])
 
 
 def test_a_response_without_dry_run_has_no_plan() -> None:
@@ -241,6 +251,23 @@ def test_a_failure_that_lasts_is_not_retried(code: str) -> None:
     with pytest.raises(GatewayError):
         script.transport.send(WRITE)
     assert [] == script.pauses
+
+
+@requirement("requests-8")
+@pytest.mark.parametrize("failure", [httpx.ReadError("cut"), unknown()])
+def test_a_request_of_your_own_is_not_sent_again(failure: httpx.Response | httpx.TransportError) -> None:
+    script = Script(failure)
+
+    with pytest.raises(GatewayError):
+        script.transport.send(RequestSpec("POST", "/v1/connections/c/request", {}, once=True))
+    assert 1 == len(script.requests)
+
+
+def test_a_rate_limited_request_of_your_own_is_sent_again() -> None:
+    limited = httpx.Response(429, json={"run_id": "r", "error": UNKNOWN | {"code": "rate_limited"}, "retry_after": 1})
+    script = Script(limited, DONE_NOW)
+
+    assert "run_1" == script.transport.send(RequestSpec("POST", "/v1/connections/c/request", {}, once=True)).run_id
 
 
 def test_a_write_in_doubt_is_retried_with_its_key_after_retry_after() -> None:

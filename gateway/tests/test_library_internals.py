@@ -21,8 +21,8 @@ PARTS = [
     *(
         ("http/server/http11.py", HttpToolsProtocol, name)
         for name in (
-            *("_start_asgi_task", "_unset_keepalive_if_required", "on_message_begin", "on_headers_complete", "on_body"),
-            *("on_message_complete", "cycle", "flow", "parser", "pipeline", "scope"),
+            *("_start_asgi_task", "on_message_begin", "on_headers_complete", "on_body", "on_message_complete"),
+            *("on_response_complete", "server_state", "cycle", "flow", "parser", "pipeline", "scope"),
         )
     ),
     *(

@@ -24,7 +24,7 @@ from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.notes import NotesEmulator
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "agents.md").read_text(encoding="utf-8")
-LABEL = re.compile(r"^([A-Za-z_ ]+?):", re.MULTILINE)
+LINE = re.compile(r"(.+) Next step: (.{60}).* \[connection_revoked, run_")
 PATHS = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
@@ -110,11 +110,11 @@ async def test_the_documented_python_lists_and_calls_tools(gateway: Gateway) -> 
     assert 3 == output.decode().count("database_id")
 
 
-async def test_errors_have_the_documented_lines(gateway: Gateway) -> None:
+async def test_errors_have_the_documented_line(gateway: Gateway) -> None:
     (expected,) = blocks("text")
     gateway.revoke("notes")
     async with agent(gateway) as client:
         message = first_text(await client.call_tool("notes_list_databases", {}))
     gateway.authorise("notes")
 
-    assert ["connection_revoked", "What to do", "Run"] == LABEL.findall(message) == LABEL.findall(expected)
+    assert LINE.findall(expected) == LINE.findall(message) != []

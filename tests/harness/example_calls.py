@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.route_declaration import ManagementRoute
@@ -32,6 +33,7 @@ WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
     "GATEWAY_NOTES_WATCH_SECONDS": "3",
     "GATEWAY_CHAT_WATCH_SECONDS": "3",
+    "GATEWAY_AGENT_OAUTH": "on",
 }
 """Short enough to see a change soon; with one poll per second they used a fifth of a CPU."""
 
@@ -44,6 +46,7 @@ MAX_ITEMS = 3
 SECRETS = {
     "connect_url": "http://127.0.0.1:8080/connect/…",
     "key": "cgw_…",
+    "agent_code": "7KQ2M-…",
     "ending": "x7Qf",
     "token": "ntn_…",
     "verification_token": "secret_…",
@@ -179,6 +182,7 @@ def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "list_workspaces", {}
     yield "change_workspace", {"workspace_id": workspace_id, "name": "Acme GmbH"}
     yield "create_key", key
+    yield "create_agent_code", {"workspace_id": workspace_id, **declared("create_agent_code").example}
     yield "list_keys", {"workspace_id": workspace_id}
     yield "revoke_key", {"key_id": new_key["key_id"]}
     yield "create_connection", new
@@ -223,6 +227,16 @@ def called(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
     return example_of(requested(gateway, operation.method, path, sent, gateway.key), sent)
 
 
+def passed_through(gateway: Gateway) -> dict[str, Any]:
+    """Send a request of the caller's own. Of the vendor's headers, most vary."""
+    params = {"connection_id": gateway.connections["boards"], "method": "GET", "path": "/1/members/me"}
+    key = gateway.with_key(passthrough=True).key
+    answer = requested(gateway, REQUEST.method, REQUEST.path, params, key)
+    headers = answer["data"]["headers"]
+    answer["data"]["headers"] = {"content-type": headers["content-type"]}
+    return example_of(answer, params)
+
+
 def managed(gateway: Gateway, name: str, params: Arguments) -> dict[str, Any]:
     """Make one management call, and return it with its response as an example."""
     route = declared(name)
@@ -258,6 +272,7 @@ def recorded(gateway: Gateway) -> Recorded:
     normaliser = Normaliser()
     operations = {name: called(gateway, name, params) for name, params in arguments(gateway).items()}
     operations["tables_attach_file"] = attached(gateway)
+    operations[REQUEST.name] = passed_through(gateway)
     calls = operations | {name: managed(gateway, name, params) for name, params in managing(gateway)}
     return {name: normaliser.normalised(name, call) for name, call in calls.items()}
 

@@ -17,6 +17,7 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
+from connector_gateway.core.access.agents import Agents
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
@@ -40,6 +41,8 @@ MOST_ROWS = 1000
 ANSWER = "an answer to "
 INTENDED_RECIPIENTS: Mapping[str, re.Pattern[str]] = {
     "an API key": re.compile(f"{ANSWER}POST (/v1|/console)/keys"),
+    "an agent's code": re.compile(f"{ANSWER}(POST (/v1/agent_codes|/console/keys/)|(GET|POST) /oauth/consent)"),
+    "an agent's token": re.compile(f"{ANSWER}POST /oauth/token"),
     "a session": re.compile(f"{ANSWER}(GET|POST) /console/sign-in"),
     "a connect link": re.compile(ANSWER),
     "a webhook's secret": re.compile(f"{ANSWER}POST (/v1|/console)/webhooks"),
@@ -114,13 +117,25 @@ def listen() -> None:
         "_grant",
         lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"),
     )
-    _after(ApiKeys, "create", lambda created: LEAKS.learn([created["key"]], "an API key"))
+    _after(ApiKeys, "create", _creating)
+    _after(Agents, "authorise", lambda code: LEAKS.learn(filter(None, [code]), "an agent's code"))
+    _after(
+        Agents,
+        "exchange",
+        lambda issued: LEAKS.learn([issued.access, issued.refresh] if issued else [], "an agent's token"),
+    )
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
     _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
     _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))
     _after(ConnectLinks, "issue", lambda issued: LEAKS.learn([issued["connect_url"].split("/")[-1]], "a connect link"))
     _after(ConsentFlow, "begin", _departing)
     _overhear_databases()
+
+
+def _creating(created: Mapping[str, Any]) -> None:
+    LEAKS.learn([created["key"]], "an API key") if "key" in created else LEAKS.learn(
+        [created["agent_code"]], "an agent's code"
+    )
 
 
 def _sealing(secrets: Mapping[str, Any], owner: str) -> None:

@@ -48,6 +48,9 @@ class RequestSpec:
     key: str | None = None
     """The idempotency key. A write without one gets a generated key, so that it can be retried."""
 
+    once: bool = False
+    """Whether it is sent again only if it was certainly not performed, because no key makes a retry safe."""
+
     dry_run: bool = False
     generated_key: str = field(default_factory=lambda: str(uuid4()))
 
@@ -59,6 +62,10 @@ class RequestSpec:
     def with_cursor(self, cursor: str | None, **values: Any) -> "RequestSpec":
         """Return this request for another page, with *values* replaced."""
         return replace(self, values={**self.values, "cursor": cursor, **values})
+
+    def may_retry(self, error: GatewayError) -> bool:
+        """Return True if the call can be sent again after *error*. Rate limits reject a call before it is performed."""
+        return not self.once or error.status == 429
 
     @property
     def effective_key(self) -> str | None:

@@ -19,6 +19,10 @@ class WriteScopeRequired(CallerError):
     """A key with read scope calls an operation that writes."""
 
 
+class ConfirmationRequired(CallerError):
+    """The key requires that a person confirms this write. Nothing was written; `dry_run` is what would be."""
+
+
 class OperationNotAllowed(CallerError):
     """The key does not allow this operation."""
 
@@ -297,6 +301,10 @@ class WorkspaceNotFound(CallerError):
 
 class KeyNotFound(CallerError):
     """No API key with that identifier exists."""
+
+
+class AgentsOff(CallerError):
+    """Clients of agents cannot be authorised, because GATEWAY_AGENT_OAUTH is off."""
 
 
 class OperatorNotFound(CallerError):

@@ -357,3 +357,12 @@ class Table(TypedDict):
     primary_field: str
     fields: list[TableField]
     views: NotRequired[list[str] | None]
+
+
+class VendorResponse(TypedDict):
+    """The vendor's response, whatever its status."""
+
+    status: int
+    headers: dict[str, Any]
+    body: Any
+    is_base64: NotRequired[bool]

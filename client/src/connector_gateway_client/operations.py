@@ -35,6 +35,7 @@ from connector_gateway_client.models import (
     UpdatedDeal,
     UpdatedPage,
     UpdatedRecord,
+    VendorResponse,
     WrittenContact,
 )
 from connector_gateway_client.responses import AsyncEvents, AsyncPages, Events, Pages, Response
@@ -1552,7 +1553,7 @@ class AsyncTables:
 
 
 class Operations:
-    """Every operation, by connector."""
+    """Every operation, by connector, and requests to the vendors' APIs."""
 
     def __init__(self, sending: SyncTransport) -> None:
         self.notes = Notes(sending)
@@ -1561,10 +1562,34 @@ class Operations:
         self.chat = Chat(sending)
         self.crm = Crm(sending)
         self.tables = Tables(sending)
+        self._sending = sending
+
+    def request(
+        self,
+        *,
+        connection_id: str,
+        method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, Any] | None = None,
+        body: Any = None,
+        dry_run: bool = False,
+    ) -> Response[VendorResponse]:
+        """Send one request to the vendor's API with the connection's credentials, and return its response."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connections/{RequestSpec.segment(connection_id)}/request",
+                {"method": method, "path": path, "query": query, "headers": headers, "body": body},
+                writes=False,
+                once=True,
+                dry_run=dry_run,
+            )
+        )
 
 
 class AsyncOperations:
-    """Every operation, by connector."""
+    """Every operation, by connector, and requests to the vendors' APIs."""
 
     def __init__(self, sending: AsyncTransport) -> None:
         self.notes = AsyncNotes(sending)
@@ -1573,3 +1598,27 @@ class AsyncOperations:
         self.chat = AsyncChat(sending)
         self.crm = AsyncCrm(sending)
         self.tables = AsyncTables(sending)
+        self._sending = sending
+
+    async def request(
+        self,
+        *,
+        connection_id: str,
+        method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, Any] | None = None,
+        body: Any = None,
+        dry_run: bool = False,
+    ) -> Response[VendorResponse]:
+        """Send one request to the vendor's API with the connection's credentials, and return its response."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connections/{RequestSpec.segment(connection_id)}/request",
+                {"method": method, "path": path, "query": query, "headers": headers, "body": body},
+                writes=False,
+                once=True,
+                dry_run=dry_run,
+            )
+        )

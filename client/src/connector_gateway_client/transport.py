@@ -68,6 +68,8 @@ class SyncTransport:
                 return self._once(call)
             except GatewayError as error:
                 error.idempotency_key = call.effective_key
+                if not call.may_retry(error):
+                    raise
                 self._sleep(deadline.delay(error))
 
     def _once(self, call: RequestSpec) -> Response[Any]:
@@ -101,6 +103,8 @@ class AsyncTransport:
                 return await self._once(call)
             except GatewayError as error:
                 error.idempotency_key = call.effective_key
+                if not call.may_retry(error):
+                    raise
                 await self._sleep(deadline.delay(error))
 
     async def _once(self, call: RequestSpec) -> Response[Any]:

@@ -1,3 +1,3 @@
-"""The connector gateway: uniform operations over six workspace applications."""
+"""The connector gateway: uniform operations over workspace applications."""
 
 __version__ = "0.1.0"

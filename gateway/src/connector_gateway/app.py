@@ -1,13 +1,16 @@
 """The composition root, which builds and connects all objects of an installation."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starlette.routing import Router
+from starlette.routing import Route, Router
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.access.agents import Agents
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
@@ -18,8 +21,10 @@ from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.background_jobs import JobRunner
 from connector_gateway.core.backlog_metrics import BacklogMonitor
 from connector_gateway.core.call_executor import CallExecutor
+from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
+from connector_gateway.core.calls.passthrough import operation_names
 from connector_gateway.core.configured_connector import with_events
 from connector_gateway.core.connections import (
     AccountLookup,
@@ -62,17 +67,19 @@ from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
 from connector_gateway.core.writes.object_ownership import ObjectOwnership
 from connector_gateway.core.writes.protocol import WriteProtocol
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
+from connector_gateway.http.agents import resource_metadata_url
 from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.asgi import Check
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
+from connector_gateway.http.pages import Pages
 from connector_gateway.http.server.client_ip import ForwardedClient
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricSources, ProcessMetrics
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.clock import Clock, MonotonicClock, SystemClock, monotonic_seconds
 from connector_gateway.kit.identifiers import ProcessId, ulid
-from connector_gateway.kit.operation import AnyConnector, operation_names
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
@@ -358,6 +365,7 @@ class App:
             self._positions.purge,
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
+            *([self._agents.purge] if self.settings.agent_oauth else ()),
         )
         return JobRunner(self._steady, always=jobs, rare=rare_jobs, wait_until_idle=self.database.wait_until_idle)
 
@@ -397,16 +405,44 @@ class App:
             self._feed,
             self._usage,
             self._sessions,
-            McpEndpoint(
-                api_context, UsableConnections(self.database), self.runs, self._connectors, self.settings.base_url
-            ),
+            self._new_mcp_endpoint(api_context),
             partial(read_first_call_progress, self.database),
             example_values,
             self._peers,
             self.settings.admin_port,
+            partial(self._agent_routes, api_context) if self.settings.agent_oauth else lambda _: (),
         )
         app = application(service, partial(self._lifespan, poll_scheduler, metrics))
         return self._wrap(app)
+
+    def _new_mcp_endpoint(self, edge: ApiContext) -> McpEndpoint:
+        """Return the MCP endpoint. If clients are authorised with OAuth, it accepts their tokens too."""
+        url, selector = self.settings.base_url, UsableConnections(self.database)
+        if not self.settings.agent_oauth:
+            return McpEndpoint(edge, selector, self.runs, self._connectors, url)
+        challenge = f'Bearer resource_metadata="{resource_metadata_url(url)}", scope="read write"'.encode()
+        edge = replace(edge, keys=self._agents)
+        return McpEndpoint(edge, selector, self.runs, self._connectors, url, challenge=challenge)
+
+    @cached_property
+    def _agents(self) -> Agents:
+        return Agents(self.database, self.keys, self.clock, self._steady)
+
+    def _agent_routes(self, edge: ApiContext, pages: Pages) -> Sequence[Route]:
+        # The package for the protocol is slow to import.
+        routes: Sequence[Route] = import_module("connector_gateway.http.agents.routes").agent_routes(
+            edge,
+            agents=self._agents,
+            audit=self.audit,
+            signer=CursorSigner(SecretKeys(self.settings.secret_keys), "agents"),
+            selector=UsableConnections(self.database),
+            connectors=self._connectors,
+            pages=pages,
+            clock=self.clock,
+            base_url=self.settings.base_url,
+            files=self._files,
+        )
+        return routes
 
     def _wrap(self, app: AsgiApp) -> AsgiApp:
         """Wrap *app* in middleware for tracing, the access log and forwarded client IPs."""
@@ -454,6 +490,7 @@ class App:
             self._cursors,
             self.operators,
             self.audit,
+            self.settings.agent_oauth,
         )
 
     @asynccontextmanager
@@ -511,6 +548,9 @@ class App:
                 ),
             ),
             cursors=self._cursors,
+            confirmations=Confirmations(
+                CursorSigner(SecretKeys(self.settings.secret_keys), "confirmations"), self.clock
+            ),
             links=self._links,
             files=self._files,
             shared=self._shared,

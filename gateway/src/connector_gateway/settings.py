@@ -1,6 +1,6 @@
 """The settings of an installation, read once from the environment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from typing import TypeVar
@@ -28,6 +28,8 @@ FIXED = {"attempts", "backoff_seconds"}
 """Fields of groups that are not settings."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
 
 G = TypeVar("G", ConnectionLimits, Quotas, Timeouts)
@@ -84,6 +86,9 @@ class Settings:
     private_webhooks: bool
     """Whether the URLs of webhooks can lead to private IP addresses, such as those of this machine."""
 
+    agent_oauth: bool
+    """Whether clients of agents can be authorised with OAuth."""
+
     log_level: str
     access_log: bool
     """Whether a line is logged for every response."""
@@ -97,6 +102,9 @@ class Settings:
     clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
+    required_connectors: tuple[str, ...]
+    """Connectors without which the service does not start."""
+
     connectors: Mapping[str, ConfiguredConnector]
 
     @property
@@ -117,11 +125,16 @@ class Settings:
         return self.shared_url is not None and parse_url(self.database_url).get_backend_name() != "sqlite"
 
     @classmethod
-    def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
-        """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid."""
+    def read(
+        cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector], rejected: Collection[str] = ()
+    ) -> "Settings":
+        """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid.
+
+        The settings of *rejected* connectors are ignored.
+        """
         reader = SettingsReader(environment)
         settings = cls.read_from(reader, connectors)
-        reader.check_names()
+        reader.check_names([f"{PREFIX}{name.upper()}_" for name in rejected])
         settings.check()
         return settings
 
@@ -153,6 +166,7 @@ class Settings:
             keep_runs_days=reader.number("KEEP_RUNS_DAYS", 30.0, maximum=MAX_DAYS),
             watch=reader.switch("WATCH", default=True),
             private_webhooks=reader.switch("PRIVATE_WEBHOOKS", default=False),
+            agent_oauth=reader.switch("AGENT_OAUTH", default=False),
             log_level=reader.choice("LOG_LEVEL", LOG_LEVELS, "info"),
             access_log=reader.switch("ACCESS_LOG", default=False),
             trusted_proxies=reader.networks("TRUSTED_PROXIES"),
@@ -160,6 +174,7 @@ class Settings:
             clients=_numbers(reader, ConnectionLimits(), "MAX_"),
             quotas=_numbers(reader, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
             timeouts=_numbers(reader, Timeouts()),
+            required_connectors=tuple(filter(None, map(str.strip, reader.text("CONNECTORS", "").split(",")))),
             connectors={name: _configure(reader, connector) for name, connector in connectors.items()},
         )
 
@@ -167,10 +182,23 @@ class Settings:
         """Raise ``SettingsError`` for contradictory settings."""
         if not self.download_path:
             raise SettingsError(f"{PREFIX}DOWNLOAD_BASE requires a path, such as {self.base_url}/v1/downloads.")
+        url = urlsplit(self.base_url)
+        if self.agent_oauth and url.scheme != "https" and url.hostname not in LOOPBACK_HOSTS:
+            raise SettingsError(
+                f"{PREFIX}AGENT_OAUTH requires an https URL in {PREFIX}BASE_URL, or one of this machine such as "
+                f"http://127.0.0.1:8080, not {self.base_url}."
+            )
         if self.access_log and self.log_level not in {"debug", "info"}:
             raise SettingsError(
                 f"{PREFIX}ACCESS_LOG is on, but {PREFIX}LOG_LEVEL {self.log_level} omits its lines; set it to info."
             )
+
+    def check_connectors(self, rejected: Mapping[str, str]) -> None:
+        """Raise ``SettingsError`` if a required connector is not served. *rejected* contains the known reasons."""
+        for name in self.required_connectors:
+            if name not in self.connectors:
+                reason = rejected.get(name, f"There is no connector {name}.")
+                raise SettingsError(f"{PREFIX}CONNECTORS requires {name}. {reason}")
 
     def check_strength(self) -> None:
         """Raise ``SettingsError`` for guessable secrets, with a command that generates a strong one.

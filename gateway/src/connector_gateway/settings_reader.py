@@ -1,7 +1,7 @@
 """Settings from environment variables, read by name, with one sentence per error."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -129,13 +129,18 @@ class SettingsReader:
             raise SettingsError(f"{PREFIX}{name} {reason}; it should be a URL such as valkey://store.internal:6379/0.")
         return text or None
 
-    def check_names(self) -> None:
-        """Raise ``SettingsError`` for a variable with the prefix that is not a setting, which is usually a typo."""
+    def check_names(self, ignored: Sequence[str] = ()) -> None:
+        """Raise ``SettingsError`` for a variable with the prefix that is not a setting, which is usually a typo.
+
+        Names that begin with one of *ignored* are not checked.
+        """
         existing = {*self._names, *READ_ELSEWHERE}
         # Compared without the prefix, which would make all names similar.
         similar = [name.removeprefix(PREFIX) for name in existing]
         for name in sorted(self._variables):
-            if name.startswith(PREFIX) and name not in existing and not self._from_kubernetes(name):
+            if name in existing or name.startswith(tuple(ignored)) or self._from_kubernetes(name):
+                continue
+            if name.startswith(PREFIX):
                 matches = get_close_matches(name.removeprefix(PREFIX), similar, 1)
                 hint = (
                     f"did you mean {PREFIX}{matches[0]}?" if matches else "docs/guide/settings.md lists all settings."

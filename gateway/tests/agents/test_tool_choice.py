@@ -6,12 +6,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from benchmarks import agent_tools
-from connector_gateway.connectors import CONNECTORS
+from benchmarks.agent_tools import TOOLS
 from connector_gateway.mcp.ranking import rank
-from connector_gateway.mcp.tools import build_tools
 from harness.requirement import requirement
-
-TOOLS = build_tools(CONNECTORS.values())
 
 
 @requirement("mcp-21")

@@ -122,6 +122,17 @@ async def test_only_tools_of_connected_connectors_are_listed(gateway: Gateway) -
     assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in tools]
 
 
+@requirement("requests-2", "requests-9")
+async def test_a_key_with_passthrough_sends_requests_of_its_own(gateway: Gateway) -> None:
+    key = gateway.with_key("read", connection_ids=[gateway.connections["notes"]], passthrough=True)
+    async with agent(key) as client:
+        (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "notes_request"]
+        me = await client.call_tool("notes_request", {"method": "GET", "path": "/v1/users/me"})
+
+    assert "idempotency_key" not in tool.input_schema["properties"]
+    assert 200 == json.loads(first_text(me))["data"]["status"]
+
+
 @requirement("mcp-6")
 async def test_a_restricted_key_lists_and_calls_only_its_operations(gateway: Gateway) -> None:
     async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:
@@ -336,6 +347,27 @@ async def test_a_dry_run_of_a_write_describes_its_effect(gateway: Gateway) -> No
         run["dry_run"],
     )
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
+
+
+@requirement("mcp-17", "common-233")
+async def test_a_dry_run_shows_what_a_person_can_check(gateway: Gateway) -> None:
+    email = {"to": ["ada@example.com"], "subject": "Hello", "body_html": "<p>Hi</p>", "dry_run": True}
+    message = {"channel": gateway.examples("chat")["channel_id"], "text": "Hi <!here>", "dry_run": True}
+    async with agent(gateway) as client:
+        sent = (await client.call_tool("mail_send_message", email)).structured_content["dry_run"]
+        posted = (await client.call_tool("chat_post_message", message)).structured_content["dry_run"]
+    preview = sent["requests"][0]["preview"]
+
+    assert (["ada@example.com"], "Hello", "Hi", []) == (
+        preview["to"],
+        preview["subject"],
+        preview["text"],
+        preview["attachments"],
+    )
+    assert ["ada@example.com"] == sent["notifies"]
+    # Mentions of agents are neutralised, so that only the members of the channel are notified.
+    assert "Hi &lt;!here&gt;" == posted["requests"][0]["body"]["text"]
+    assert [f"members of {message['channel']}"] == posted["notifies"]
 
 
 @requirement("mcp-17")

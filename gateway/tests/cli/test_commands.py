@@ -193,6 +193,18 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
     assert 2 == created["data"]["properties_written"]
 
 
+@requirement("requests-1", "requests-9")
+def test_a_request_of_your_own_is_sent_to_the_vendor(gateway: Gateway, shell: Shell) -> None:
+    path, named = "/v1/users/me", ["--connection", gateway.connections["notes"]]
+    created = shell.json("keys", "create", gateway.workspace_id, "--scope", "read_write", "--passthrough")
+    with_key = Shell({**shell.environment, "GATEWAY_API_KEY": created["key"]})
+    me = with_key.json("request", "notes", "GET", path, *named)
+    dry = with_key.json("request", "notes", "POST", "/v1/pages", *named, "--body", '{"a": 1}', "--dry-run")
+
+    assert (200, "user") == (me["data"]["status"], me["data"]["body"]["object"])
+    assert {"a": 1} == dry["data"]["requests"][0]["body"]
+
+
 @requirement("common-117")
 def test_a_rejected_run_is_explained_without_values(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit="Sesame")

@@ -209,6 +209,29 @@ def test_a_dry_run_does_not_cache_its_assumptions(world: AllConnectors) -> None:
     assert [()] == [one.flaws for one in KINDS["boards.attach_checklist"].created(world.world, "Dry list")]
 
 
+@requirement("common-214")
+def test_names_of_labels_and_stages_are_cast_to_identifiers(world: AllConnectors) -> None:
+    message_id = world.world.example("mail", "message_id")
+    labelled = dry_run(world, "mail", f"/messages/{message_id}/labels", remove=["INBOX"])
+    deal: dict[str, Any] = {
+        "dealname": "Acme",
+        "pipeline": "default",
+        "dealstage": "Qualified To Buy",
+        "amount": 1250.5,
+    }
+    opened = dry_run(world, "crm", "/deals", **deal)
+    board = world.gateway.get("/boards/lists", board_id=world.world.example("boards", "board_id")).data
+    card: dict[str, Any] = {"list_id": board["lists"][0]["list_id"], "name": "Labelled", "labels": board["labels"][:1]}
+    created = dry_run(world, "boards", "/cards", **card)
+
+    assert [{"parameter": "remove.0", "type": "label", "given": "INBOX", "written": "INBOX"}] == labelled["casts"]
+    assert [("pipeline", "default"), ("dealstage", "qualifiedtobuy"), ("amount", "1250.5")] == [
+        (cast["parameter"], cast["written"]) for cast in opened["casts"]
+    ]
+    assert ("labels", card["labels"]) == (created["casts"][0]["parameter"], created["casts"][0]["given"])
+    assert created["requests"][0]["body"]["idLabels"] == created["casts"][0]["written"]
+
+
 # Repeated without a key
 
 
@@ -237,7 +260,7 @@ def dry_run(world: AllConnectors, connector: str, path: str, method: str = "POST
     return world.gateway.request(method, f"/v1/connectors/{connector}{path}", json=sent, headers=DRY).data
 
 
-@requirement("common-231")
+@requirement("common-233")
 def test_an_email_is_previewed(world: AllConnectors) -> None:
     message: dict[str, Any] = {
         "to": ["Ada <ada@example.com>", "bo@example.com"],
@@ -262,7 +285,7 @@ def test_an_email_is_previewed(world: AllConnectors) -> None:
     assert (["ada@example.com", "bo@example.com"], []) == (sent["notifies"], drafted["notifies"])
 
 
-@requirement("common-231")
+@requirement("common-233")
 def test_a_file_is_previewed(world: AllConnectors) -> None:
     world.prepare("tables.attach_file", "dry-file")
     request = write(world, "tables.attach_file", "dry-file", **DRY).data["requests"][0]

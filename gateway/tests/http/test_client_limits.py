@@ -19,6 +19,7 @@ from connector_gateway.http.server.connection_limits import (
 from connector_gateway.http.server.http11 import (
     BODY_SECONDS,
     HEAD_SECONDS,
+    IDLE_SECONDS,
     LINGER_SECONDS,
     MAX_HEAD_BYTES,
     MAX_PIPELINED,
@@ -298,6 +299,15 @@ def test_late_headers_are_rejected(gateway: Gateway, client: RawHttpClient) -> N
 def test_silent_connections_are_closed(gateway: Gateway, client: RawHttpClient) -> None:
     wait_until(lambda: is_in_phase(gateway, ConnectionState.NEW))
     passing(gateway, HEAD_SECONDS)
+
+    assert b"" == client.hear()
+
+
+def test_an_idle_connection_is_closed_some_seconds_after_its_response(gateway: Gateway, client: RawHttpClient) -> None:
+    client.ask("GET", "/healthz")
+    client.answer()
+    wait_until(lambda: is_in_phase(gateway, ConnectionState.IDLE))
+    passing(gateway, IDLE_SECONDS)
 
     assert b"" == client.hear()
 

@@ -11,6 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
@@ -31,6 +32,7 @@ EARLY_ERRORS = {
         for connector in CONNECTORS.values()
         for operation in connector.operations
     },
+    REQUEST.name: REQUEST.all_errors,
     **{route.name: route.possible_errors for route in MANAGEMENT},
 }
 EVERY_RESPONSE = {"X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "RateLimit", "RateLimit-Policy"}
@@ -106,6 +108,7 @@ def test_the_errors_of_a_status_are_distinguished_by_code() -> None:
 
     assert "code" == error["discriminator"]["propertyName"]
     assert {
+        "confirmation_required",
         "idempotency_in_progress",
         "select_option_missing",
         "ambiguous_database",
@@ -146,7 +149,7 @@ def test_only_writes_accept_an_idempotency_key_and_dry_run() -> None:
 
     assert writes == {name for name in ROUTES if "Idempotent-Replayed" in responses(name)["200"]["headers"]}
     assert writes == {name for name in ROUTES if sent <= {one["name"] for one in ROUTES[name]["parameters"]}}
-    assert writes == {name for name in ROUTES if DRY_RUN in responses(name)["200"]["content"]}
+    assert writes | {REQUEST.name} == {name for name in ROUTES if DRY_RUN in responses(name)["200"]["content"]}
 
 
 def test_the_connection_is_accepted_in_body_or_query() -> None:

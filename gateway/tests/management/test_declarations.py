@@ -59,6 +59,7 @@ def test_a_deletion_is_confirmed_unless_it_only_closes_a_window(route: Managemen
 
 SECRETS: Mapping[str, list[str]] = {
     "create_key": ["key"],
+    "create_agent_code": ["agent_code"],
     "create_operator": ["token"],
     "create_webhook": ["secret"],
     "rotate_webhook_secret": ["secret"],

@@ -5,13 +5,13 @@ import gc
 import json
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox import EMULATORS, Sandbox
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.input_validation import suggest
 from workspace_sandbox.kit.state.seed_values import InvalidSeed
@@ -38,9 +38,9 @@ class Names(click.ParamType[tuple[str, ...]]):
         """Return the names in the order of their ports."""
         names = [name.strip() for name in value.split(",") if name.strip()]
         for name in names:
-            if name not in APPLICATIONS:
-                self.fail(f"Unknown emulator {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
-        return tuple(name for name in APPLICATIONS if name in names) or self.fail(
+            if name not in EMULATORS:
+                self.fail(f"Unknown emulator {name!r}; {suggest(name, EMULATORS)}", param, ctx)
+        return tuple(name for name in EMULATORS if name in names) or self.fail(
             "Name at least one emulator.", param, ctx
         )
 
@@ -92,7 +92,7 @@ def sandbox(
     if fresh and data is None:
         raise click.UsageError("--fresh discards the state in a folder: name the folder with --data.")
     options = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
-    chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
+    chosen = dict(_load_emulators(only))
     try:
         asyncio.run(
             _serve(
@@ -103,6 +103,19 @@ def sandbox(
         raise click.ClickException(str(error)) from error
 
 
+def _load_emulators(only: Iterable[str] | None) -> Iterator[tuple[str, type[Emulator]]]:
+    """Yield the emulators *only*, or all that can be imported. Raises ``ClickException`` if one of *only* cannot."""
+    for name in only or EMULATORS:
+        try:
+            yield name, EMULATORS[name]
+        # The code of an installed package can raise anything.
+        except Exception as error:
+            reason = f"The emulator {name} cannot be imported: {type(error).__name__}: {error}"
+            if only:
+                raise click.ClickException(reason) from error
+            click.echo(f"warning: {reason}", err=True)
+
+
 def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, options: Mapping[str, Any]) -> Sandbox:
     """Create the sandbox of the *chosen* emulators, with the data of the file *seed*.
 
@@ -110,7 +123,7 @@ def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, opt
     """
     if seed is None:
         return Sandbox(chosen, distinct=True, **options)
-    file = SeedFile(seed, APPLICATIONS)
+    file = SeedFile(seed, list(chosen))
     try:
         return Sandbox(chosen, distinct=True, seeds=file.data, **options)
     except InvalidSeed as error:

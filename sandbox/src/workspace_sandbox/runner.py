@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workspace_sandbox import APPLICATIONS, EMULATORS
+from workspace_sandbox import EMULATORS
 from workspace_sandbox.control import set_clock, set_knobs
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import RecordedRequest
@@ -233,7 +233,7 @@ def run_sandbox(
 
     Ports are free ones by default.
     """
-    chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
+    chosen = {name: EMULATORS[name] for name in only or EMULATORS}
     sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data, seeds=seeds)
     with event_loop_thread("workspace-sandbox") as loop_thread:
         try:

@@ -1,7 +1,7 @@
 """Reading of seed files in JSON or YAML, and the line number of every value in them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ class UnreadableSeed(Exception):
 class SeedFile:
     """A seed file, with the data of each emulator."""
 
-    def __init__(self, path: Path, applications: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, applications: Sequence[str]) -> None:
         self._path = path
         try:
             self._text = path.read_text(encoding="utf-8")

@@ -31,7 +31,9 @@ COMMANDS = {
     "env": (f"{HERE}.dev.shell_exports", "Print shell exports for a dev installation."),
     "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),
     "conformance": (f"{HERE}.conformance", "Check a running service against the contract."),
+    "connectors": (f"{HERE}.connectors", "List the connectors, their packages and capabilities."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
+    "request": (f"{HERE}.request", "Send a request of your own to a vendor's API."),
 }
 """The module and the summary of each command. Modules are imported when they are needed."""
 

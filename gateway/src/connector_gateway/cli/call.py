@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import msgspec
-from pydantic.fields import FieldInfo
 
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.connection_lookup import choose_connection
@@ -29,6 +28,8 @@ HEADER = "Idempotency-Key"
 DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing. Show the requests that would be sent, and the casts of values."
+CONFIRMATION, CONFIRMATION_OPTION = "Confirmation-Token", "confirmation_token"
+CONFIRMATION_HELP = "The token of confirmation_required, after a person has confirmed exactly this call."
 KEY_HELP = "A retry with the same key within 24 hours returns the first result without writing again."
 PARTIAL = 4
 """The exit status of a partial success."""
@@ -52,10 +53,10 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
         values = {names[option]: value for option, value in options.items() if value is not None and value != ()}
         response = asyncio.run(_send(resolve_target(data), connector, operation, connection, values))
-        _print_and_exit(response, json=as_json)
+        print_and_exit(response, json=as_json)
 
     names = {f"p_{name}": name for name in operation.parameters}
-    parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
+    parameters = [create_option(describe_field(name, declared)) for name, declared in operation.parameters.items()]
     command = Command(
         operation.name.replace("_", "-"),
         params=[*parameters],
@@ -70,24 +71,26 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
         command.params.append(
             click.Option(["--dry-run", DRY_RUN_OPTION], flag_value="dry-run", default=None, help=DRY_RUN_HELP)
         )
+        names[CONFIRMATION_OPTION] = CONFIRMATION
+        command.params.append(click.Option(["--confirmation-token", CONFIRMATION_OPTION], help=CONFIRMATION_HELP))
     connection = click.option(
         "--connection", help="ID or name of the connection. Default: the connector's only connection."
     )
     return data_folder(json_option(connection(command)))
 
 
-def _option(name: str, declared: FieldInfo) -> click.Option:
-    field = describe_field(name, declared)
+def create_option(field: Field, param_type: click.ParamType[Any] | None = None) -> click.Option:
+    """Return the option of a parameter, whose value is passed as ``p_`` and its name."""
     return FieldOption(
         field,
-        [f"--{name.replace('_', '-')}", f"p_{name}"],
-        type=_type(field),
+        [f"--{field.name.replace('_', '-')}", f"p_{field.name}"],
+        type=param_type or _type(field),
         required=field.is_required,
         multiple=field.kind == "list",
     )
 
 
-def _print_and_exit(response: Response, *, json: bool) -> None:
+def print_and_exit(response: Response, *, json: bool) -> None:
     """Print the response and exit: with 0 after success, 1 after an error, 4 after a partial success."""
     body = response.body
     if "error" in body and not json:
@@ -152,8 +155,7 @@ def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
         headers[HEADER] = _parse_key(values.pop(HEADER)).header
     if IDEMPOTENCY_FIELD in values:
         values[IDEMPOTENCY_FIELD] = _parse_key(values[IDEMPOTENCY_FIELD]).text
-    if PREFER in values:
-        headers[PREFER] = values.pop(PREFER)
+    headers |= {name: values.pop(name) for name in (PREFER, CONFIRMATION) if name in values}
     return headers
 
 

@@ -22,7 +22,7 @@ from connector_gateway.cli.dev.data_folder import (
 )
 from connector_gateway.cli.gateway_url_and_key import local_settings
 from connector_gateway.cli.output import print_to_stderr
-from connector_gateway.connectors import CONNECTORS
+from connector_gateway.connectors import CONNECTORS, INSTALLED
 from connector_gateway.settings import Settings
 from connector_gateway.settings_reader import SettingsError
 
@@ -39,12 +39,19 @@ def load_environment(data: Path | None = None) -> dict[str, str]:
 def load_settings(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
     """Read settings. Raises ``ClickException`` if one is missing, invalid or, when *starting*, a weak secret."""
     try:
-        settings = Settings.read(environment, CONNECTORS)
+        settings = Settings.read(environment, CONNECTORS, INSTALLED.rejected)
         if starting:
             settings.check_strength()
+            settings.check_connectors(INSTALLED.rejected)
     except SettingsError as error:
         raise click.ClickException(str(error)) from error
     return settings
+
+
+def print_connector_problems() -> None:
+    """Print a sentence for each connector that was found but is not served."""
+    for problem in INSTALLED.problems:
+        print_to_stderr("warning", problem)
 
 
 def dev_environment(data: Path) -> dict[str, str]:

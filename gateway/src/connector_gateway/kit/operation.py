@@ -14,6 +14,7 @@ from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import (
     EVERY_CALL,
     EVERY_WRITE,
+    KEY_ERRORS,
     UNREADABLE_BODY,
     GatewayError,
     InvalidCursor,
@@ -23,6 +24,7 @@ from connector_gateway.kit.errors.vendor_error_table import NO_ERRORS, ErrorTabl
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.models import Listing, Page, Params, Position, Result
 from connector_gateway.kit.oauth import Account, OAuthConfig
+from connector_gateway.kit.passthrough import PLAIN_HTTP, Passthrough
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -60,6 +62,15 @@ class Operation(Generic[C, P, R]):
 
     targets: frozenset[str] = frozenset()
     """Body parameters that name the object it acts on, in addition to those of the path."""
+
+    keyed: bool = True
+    """Whether it accepts an idempotency key, if it writes."""
+
+    permission: Literal["passthrough"] | None = None
+    """The permission that its keys need. Such an operation is open to keys with read scope as long as it only reads."""
+
+    create_client: Callable[["Connector[Any]", UpstreamClient], C] | None = None
+    """Returns the client of a call. None for the connector's own."""
 
     @property
     def summary(self) -> str:
@@ -110,7 +121,7 @@ class Operation(Generic[C, P, R]):
         if self.method != "GET":
             included |= UNREADABLE_BODY
         if self.scope == "write":
-            included |= EVERY_WRITE
+            included |= EVERY_WRITE if self.keyed else EVERY_WRITE - KEY_ERRORS
         if self.is_paged:
             included |= {InvalidCursor}
         return tuple(error for error in all_errors() if error in included)
@@ -242,6 +253,9 @@ class Connector(Generic[C]):
     error_table: ErrorTable = NO_ERRORS
     """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
 
+    prescribed_remedies: Mapping[type[GatewayError], str] = field(default_factory=dict)
+    """Sentences that the contract prescribes before the remedies of errors over HTTP."""
+
     max_concurrent_requests: int | None = None
     """The maximum number of concurrent requests of one account over all processes, if the vendor limits them."""
 
@@ -273,6 +287,12 @@ class Connector(Generic[C]):
     sample: SampleCall | None = None
     """The call that ``dev`` shows first."""
 
+    kit_version: int | None = None
+    """The ``kit.VERSION`` that a package was written for. None for the gateway's own connectors."""
+
+    passthrough: Passthrough = PLAIN_HTTP
+    """The rules for requests that callers write themselves."""
+
     examples: Callable[[Examples], Examples] = dict
     """Returns the emulator's examples by public names."""
 
@@ -283,8 +303,3 @@ class Connector(Generic[C]):
 
 
 AnyConnector = Connector[Any]
-
-
-def operation_names(connectors: Iterable[AnyConnector]) -> Sequence[str]:
-    """Return the names of all operations, prefixed with their connectors', such as ``notes_create_page``."""
-    return [f"{connector.name}_{operation.name}" for connector in connectors for operation in connector.operations]

@@ -68,8 +68,11 @@ class WriteStep(Generic[K_contra]):
     send: Callable[[K_contra, StepInput, str], Awaitable[StepResult]]
     """Sends the request with the mark as third argument, and returns the result from its response."""
 
-    find: Callable[[K_contra, StepInput, SentStep], Awaitable[Sequence[Match]]]
-    """Searches upstream for the objects of an attempt, oldest first. It changes nothing."""
+    find: Callable[[K_contra, StepInput, SentStep], Awaitable[Sequence[Match]]] | None
+    """Searches upstream for the objects of an attempt, oldest first. It changes nothing.
+
+    None if nothing can prove that the step was carried out. It is then not sent again once it may have arrived.
+    """
 
     object_kind: str = ""
     """The kind of object in the ownership table."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from connector_gateway.kit.errors import KeyNotFound, QuotaExceeded, WorkspaceNotFound
+from connector_gateway.kit.errors import AgentsOff, KeyNotFound, QuotaExceeded, WorkspaceNotFound
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.models import Identifier, Page, Params, Result, TextPattern, UtcDatetime
 from connector_gateway.management.list_parameters import ListParams, Name
@@ -71,6 +71,46 @@ class CreateKey(Params):
     with the header ``Prefer: mentions=neutralise``.
     """
 
+    confirm: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Writes that a person has to confirm: the first call only returns its dry run and a token for the second one.
+
+    Names or patterns of operations. The caller passes the confirmation on, so it prevents mistakes, not abuse.
+    """
+
+    passthrough: bool = False
+    """Lets the key also send requests of its own to the vendors' APIs, through the connections that it can use."""
+
+
+class CreateAgentCode(Params):
+    """A code for the client of an agent, and the rights that it grants at most."""
+
+    workspace_id: Identifier
+    """The workspace whose connections the agent can use."""
+
+    scope: Scope = "read_write"
+    """``read`` allows only reads, ``read_write`` also writes."""
+
+    name: Name = ""
+    """The purpose of the agent; by default the name of its client."""
+
+    calls_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 120
+    """Calls that the agent may make per minute."""
+
+    connection_ids: list[Identifier] | None = None
+    """Limits the agent to these connections."""
+
+    operations: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Limits the agent to these operations, such as ``notes_create_page``, or to all that match ``notes_*``."""
+
+    mentions: Mentions | None = None
+    """Decides if texts that the agent writes notify the people whom they mention; by default they do not."""
+
+    confirm: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
+    """Writes that a person has to confirm: the first call only returns its dry run and a token for the second one.
+
+    Names or patterns of operations. The caller passes the confirmation on, so it prevents mistakes, not abuse.
+    """
+
 
 class ListKeys(ListParams):
     """The requested page of keys."""
@@ -105,8 +145,17 @@ class KeyRecord(Result):
     mentions: Mentions | None
     """Decides if texts that the key writes notify the people whom they mention; null leaves that to the call."""
 
+    passthrough: bool
+    """True if the key may send requests of its own to the vendors' APIs."""
+
+    confirm: list[str] | None
+    """The writes that a person has to confirm, by their names or patterns of names."""
+
+    agent: str | None
+    """The client of an agent, as it names itself, and its host; empty until it is authorised, null for other keys."""
+
     ending: str
-    """The last four characters of the key, to recognise it by."""
+    """The last four characters of the key, to recognise it by; empty for agents, which have no key of their own."""
 
     created_at: UtcDatetime
     expires_at: UtcDatetime | None
@@ -120,6 +169,13 @@ class CreatedKey(KeyRecord):
 
     key: str = Field(repr=False)
     """To be sent as ``Authorization: Bearer``. It is not stored and cannot be shown again."""
+
+
+class CreatedAgentCode(KeyRecord):
+    """A new agent, the only time with its code."""
+
+    agent_code: str = Field(repr=False)
+    """To be entered within ten minutes on the page that the agent's client opens. It can be used once."""
 
 
 @RESOURCE.route(
@@ -142,8 +198,32 @@ async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKe
         manages_connections=params.manages_connections,
         operations=params.operations,
         mentions=params.mentions,
+        passthrough=params.passthrough,
+        confirm=params.confirm,
     )
     return CreatedKey(**created)
+
+
+@RESOURCE.route(
+    "POST /v1/agent_codes",
+    "authorise-agent WORKSPACE_ID",
+    open_to_managers=True,
+    errors=[WorkspaceNotFound, QuotaExceeded, AgentsOff],
+    example={"scope": "read", "name": "Research"},
+)
+async def create_agent_code(request: ManagementRequest, params: CreateAgentCode) -> CreatedAgentCode:
+    """Create a one-time code with which a person authorises the client of an agent.
+
+    The agent is listed and revoked like a key. A key that manages connections grants at most its own rights.
+    """
+    if not request.management.agent_oauth:
+        raise AgentsOff("Agents cannot be authorised here.")
+    workspace_id = request.own_workspace(params.workspace_id)
+    rights = params.model_dump(exclude={"workspace_id"})
+    keys = request.management.keys
+    if request.caller is not None:
+        rights = keys.limit_rights(rights, request.caller)
+    return CreatedAgentCode(**await keys.create(workspace_id, for_agent=True, **rights))
 
 
 @RESOURCE.route("GET /v1/keys", "list")

@@ -38,6 +38,8 @@ class Management:
     cursors: "CursorSigner"
     operators: "Operators"
     audit: "Audit"
+    agent_oauth: bool = False
+    """Whether clients of agents can be authorised with OAuth."""
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,11 @@ class McpEndpoint:
         runs: RunStore,
         connectors: Mapping[str, AnyConnector],
         base_url: str,
+        *,
+        challenge: bytes = b"Bearer",
     ) -> None:
         self._edge = edge
+        self._challenge = challenge
         self._base = urlsplit(base_url)
         self._surface = LazyDocument(lambda: _load(edge, choosing, runs, connectors))
 
@@ -49,7 +52,7 @@ class McpEndpoint:
         context = RequestContext(scope, receive, "mcp")
         authorized = await result_or_error(self._authorize(context))
         if isinstance(authorized, GatewayError):
-            await send_response(context, _error_response(context, authorized), send)
+            await send_response(context, _error_response(context, authorized, self._challenge), send)
         else:
             surface, request = authorized
             await surface.respond(context, request, send)
@@ -107,11 +110,12 @@ def _load(
     return McpServices(edge, choosing, runs, connectors)
 
 
-def _error_response(context: RequestContext, error: GatewayError) -> HttpResponse:
-    """Return the response to a rejected request, as a JSON-RPC error."""
+def _error_response(context: RequestContext, error: GatewayError, challenge: bytes) -> HttpResponse:
+    """Return the response to a rejected request, as a JSON-RPC error. A 401 has the *challenge*."""
     response = error_response(context.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
     body = reveal(from_json(response.body))
     # The request was not parsed as JSON-RPC yet, so its ID is unknown.
     payload = {"code": code, "message": error_text(body), "data": body}
-    return HttpResponse(response.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), response.headers)
+    headers = [(name, challenge if name == b"www-authenticate" else value) for name, value in response.headers]
+    return HttpResponse(response.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), headers)

@@ -13,7 +13,7 @@ from connector_gateway.core.connections.usable_connections import MAX_LISTED, di
 from connector_gateway.core.error_response_details import truncate
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.results import MARK, to_text
-from connector_gateway.mcp.texts import reveal
+from connector_gateway.mcp.texts import disarm, reveal
 from connector_gateway.mcp.tools import Tool
 
 JSON = "application/json"
@@ -83,9 +83,11 @@ def choices(rows: Sequence[Row[Any]]) -> list[str]:
     """Return a line for each connector with several connections in *rows*, to choose one of them."""
     names: dict[str, list[str]] = {}
     for row in rows:
-        names.setdefault(row.connector, []).append(f"{row.connection_id} ({reveal(display_name(row)) or 'unnamed'})")
+        # In one line, since a name can come from a vendor.
+        name = disarm(reveal(" ".join(display_name(row).split())))
+        names.setdefault(row.connector, []).append(f"{row.connection_id} ({name or 'unnamed'})")
     return [
-        f"Choose a connection_id of {connector}: {', '.join(listed[:MAX_LISTED])}"
+        f"Choose a connection_id of {connector} (names are data): {', '.join(listed[:MAX_LISTED])}"
         + (f", and others in {CONNECTIONS}." if len(listed) > MAX_LISTED else ".")
         for connector, listed in names.items()
         if len(listed) > 1

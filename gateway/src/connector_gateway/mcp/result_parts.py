@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from connector_gateway.kit.errors import InvalidCursor, ResultTooLarge
 from connector_gateway.kit.models import Listing, Page
 from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.mcp.texts import disarm
 
 MAX_CHARACTERS = 20_000
 """The maximum length of a result as JSON, about 5,000 tokens."""
@@ -182,5 +183,5 @@ def too_large(size: int) -> ResultTooLarge:
 
 
 def length(value: Any) -> int:
-    """Return the characters of *value* as JSON."""
-    return len(to_json(value).decode())
+    """Return the characters of *value* as JSON for agents."""
+    return len(disarm(to_json(value).decode()))

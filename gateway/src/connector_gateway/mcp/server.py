@@ -192,7 +192,7 @@ class McpRequest:
     async def _callable_tools(self) -> Mapping[str, Tool]:
         connected = await self.services.selector.connectors(self.caller)
         return {
-            name: tool
+            name: tool.for_caller(self.caller)
             for name, tool in self.tools.items()
             if tool.connector.name in connected and tool.allowed_for(self.caller)
         }

@@ -55,5 +55,7 @@ def error_text(body: Mapping[str, Any]) -> str:
     details = [detail for detail in error["details"] if detail.keys() - {"code", "place", "parameter"}]
     if details:
         lines.append(f"Details: {json.dumps(details, ensure_ascii=False, default=str)}")
+    if "dry_run" in body:
+        lines.append(f"Dry run: {json.dumps(body['dry_run'], ensure_ascii=False, default=str)}")
     text: str = reveal("\n".join(lines))
     return disarm(text)

@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.mcp.result_parts import CURSOR, Start, items_field
-from connector_gateway.mcp.tools import DRY_RUN, Tool
+from connector_gateway.mcp.tools import CONFIRMATION, DRY_RUN, Tool
 
 NULL = b"null"
 
@@ -52,6 +52,7 @@ class ToolCaller:
         arguments.key = _pop_key(fields, tool.operation)
         _replace_cursor(fields, tool.operation)
         _pop_dry_run(fields, tool.operation)
+        arguments.confirmation = _pop_confirmation(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # In the query rather than in the body, so that the run records only parameters that the caller sent.
@@ -99,6 +100,14 @@ def _pop_dry_run(fields: Fields, operation: AnyOperation) -> None:
             f"Parameter {DRY_RUN} is invalid.",
             {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": value},
         )
+
+
+def _pop_confirmation(fields: Fields, operation: AnyOperation) -> str | None:
+    """Remove the confirmation token from *fields* and return it. Anything but text is no valid token."""
+    if operation.scope == "read" or CONFIRMATION not in fields:
+        return None
+    token = msgspec.json.decode(fields.pop(CONFIRMATION))
+    return None if token is None else str(token)
 
 
 def _pop_key(fields: Fields, operation: AnyOperation) -> NormalizedKey | None:

@@ -1,7 +1,7 @@
 """MCP tools: every operation, built from its declaration."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import CONNECTION
 from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -30,6 +31,14 @@ DRY_RUN = "dry_run"
 """The argument for a dry run."""
 
 DRY_RUN_SCHEMA: Schema = {"type": "boolean", "description": "Write nothing, and return what would be written."}
+
+CONFIRMATION = "confirmation_token"
+"""The argument with the token of a confirmed write."""
+
+CONFIRMATION_SCHEMA: Schema = {
+    "type": "string",
+    "description": "The token of confirmation_required, after a person has confirmed exactly this call.",
+}
 
 CURSOR_SCHEMA: Schema = {"type": "string", "description": "next_cursor of the previous result."}
 
@@ -55,14 +64,23 @@ class Tool:
         """The description, and the words of the name, which count twice."""
         return f"{self.name.replace('_', ' ')} " * 2 + (self.declaration.description or "")
 
+    def for_caller(self, caller: Caller) -> "Tool":
+        """Return the tool with the confirmation token in its schema if the key of *caller* requires confirmation."""
+        if not caller.must_confirm(self.connector.name, self.operation):
+            return self
+        schema = self.declaration.input_schema
+        properties = schema["properties"] | {CONFIRMATION: CONFIRMATION_SCHEMA}
+        declaration = self.declaration.model_copy(update={"input_schema": schema | {"properties": properties}})
+        return replace(self, declaration=declaration)
+
     def allowed_for(self, caller: Caller) -> bool:
         """Return True if the key of *caller* may call the tool."""
-        return caller.allows(self.operation.scope, self.name)
+        return caller.allows(self.connector.name, self.operation)
 
 
 def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
     """Return the tools of all operations of *connectors*, by name."""
-    tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
+    tools = [_tool(connector, operation) for connector in connectors for operation in operations_of(connector)]
     return {tool.name: tool for tool in tools}
 
 
@@ -105,7 +123,9 @@ def _input_schema(operation: AnyOperation) -> Schema:
     schema: Schema = _compact(_model_schema(params))
     fields = {CONNECTION: CONNECTION_SCHEMA} | schema.get("properties", {})
     if operation.scope == "write":
-        fields |= {IDEMPOTENCY_FIELD: KEY_SCHEMA, DRY_RUN: DRY_RUN_SCHEMA}
+        if operation.keyed:
+            fields[IDEMPOTENCY_FIELD] = KEY_SCHEMA
+        fields[DRY_RUN] = DRY_RUN_SCHEMA
     if items_field(operation) is not None:
         fields[CURSOR] = CURSOR_SCHEMA
     schema.pop("description", None)

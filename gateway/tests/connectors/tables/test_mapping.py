@@ -108,6 +108,15 @@ def test_an_incomplete_batch_matches_no_record(rows: list[dict[str, Any]]) -> No
     )
 
 
+def test_after_a_restore_one_record_of_a_batch_may_be_of_a_lost_request() -> None:
+    intent = create_intent({"fldName": "A"}, {"fldName": "B"})
+    matches = mapping.in_doubt_matching.matching_records(
+        TABLE, intent, [stored_record("rec1", fldName="A")], restored=True
+    )
+
+    assert [(0, "rec1")] == slots(matches)
+
+
 def test_rows_of_indistinguishable_records_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}

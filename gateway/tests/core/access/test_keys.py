@@ -12,6 +12,7 @@ from sqlalchemy import select
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import ApiKeys, Caller, generate_key, is_well_formed, parse_bearer
 from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.calls.passthrough import operation_names
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
@@ -25,7 +26,6 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
-from connector_gateway.kit.operation import operation_names
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock

@@ -78,7 +78,7 @@ class Node:
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.create_recorder(run, operation, connection_id) as recording:
                 await recording.open()
-                run.log.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
+                run.log.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.235, 2.0))
                 if ends is not None:
                     raise ends
                 run.succeed("ok")

@@ -33,7 +33,12 @@ from connector_gateway.cli.dev.data_folder import (
 )
 from connector_gateway.cli.dev.reset import reset_upstream_state
 from connector_gateway.cli.dev.sample_requests import SampleRequest, curl, sample_requests
-from connector_gateway.cli.installation_settings import dev_settings, load_environment, load_settings
+from connector_gateway.cli.installation_settings import (
+    dev_settings,
+    load_environment,
+    load_settings,
+    print_connector_problems,
+)
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.cli.terminal_text import printable_json
@@ -93,6 +98,7 @@ async def _serve(
 ) -> None:
     state = _state(installation.data)
     own = dev_settings(installation.data, state, {**sandbox_info, "base_url": installation.base_url})
+    print_connector_problems()
     settings = load_settings(_defaults(quiet=quiet) | load_environment() | own)
     resumes = state.get("sandbox") == sandbox_info["state"]
     if not resumes:

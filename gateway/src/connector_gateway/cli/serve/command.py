@@ -17,7 +17,7 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.gateway_url_and_key import data_folder
-from connector_gateway.cli.installation_settings import load_environment, load_settings
+from connector_gateway.cli.installation_settings import load_environment, load_settings, print_connector_problems
 from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
@@ -159,6 +159,8 @@ def _settings(data: Path | None, listening: socket.socket, workers: int | None, 
     values["GATEWAY_BASE_URL"] = values.get("GATEWAY_BASE_URL") or _local_url(listening)
     if workers is not None:
         values["GATEWAY_WORKERS"] = str(workers)
+    if starting:
+        print_connector_problems()
     settings = load_settings(values, starting=starting)
     if settings.workers > 1 and not settings.shareable:
         _fail(WORKERS_NEED_SHARED_STATE.format(settings.workers))

@@ -2,7 +2,7 @@
 
 from connector_gateway.connectors.boards import client, operations
 from connector_gateway.connectors.boards.oauth import OAUTH, identify, revoke_token
-from connector_gateway.connectors.boards.vendor_errors import ERRORS
+from connector_gateway.connectors.boards.vendor_errors import ERRORS, PRESCRIBED_REMEDIES
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
@@ -21,11 +21,13 @@ BOARDS = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    prescribed_remedies=PRESCRIBED_REMEDIES,
     settle_seconds=client.SETTLE_SECONDS,
     credentials=("key", "token"),
     oauth=OAUTH,
     identify=identify,
     revoke=revoke_token,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "a card with labels by name and a due date in UTC",
         operations.create_card,

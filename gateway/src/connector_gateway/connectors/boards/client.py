@@ -5,7 +5,7 @@ Sources of methods are below developer.atlassian.com/cloud/trello/rest/, read 20
 
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -16,6 +16,7 @@ from connector_gateway.connectors.boards import vendor_models
 from connector_gateway.connectors.boards.vendor_errors import ERRORS, MissingTarget, to_gateway_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
+from connector_gateway.kit.passthrough import CustomRequest, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -49,6 +50,14 @@ CHARGES = (Charge("token"), Charge("key", scope_key="application"))
 """The budgets of every request. An installation has one API key, so its budget needs no further scope."""
 
 MEMBER_CHARGES = (*CHARGES, Charge("members"))
+
+
+def charge_request(request: CustomRequest) -> Sequence[Charge]:
+    """Return the charges of a request that a caller has written."""
+    return MEMBER_CHARGES if request.path.startswith("/1/members") else CHARGES
+
+
+PASSTHROUGH = Passthrough(charges=charge_request)
 
 MAX_LABELS = 1000
 """The limit of labels to request. The default is 50, and a board has no more than this."""

@@ -10,7 +10,7 @@ from connector_gateway.connectors.boards import models, vendor_models
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.kit.write_steps import StepInput
+from connector_gateway.kit.write_steps import Cast, StepInput
 
 StoredData = dict[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
@@ -76,6 +76,11 @@ def quote_names(names: Collection[str]) -> str:
     quoted_names = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
     more = f" and {len(quoted_names) - MAX_QUOTED_NAMES} more" if len(quoted_names) > MAX_QUOTED_NAMES else ""
     return ", ".join(quoted_names[:MAX_QUOTED_NAMES]) + more
+
+
+def label_casts(names: Sequence[str], label_ids: Sequence[str]) -> list[Cast]:
+    """Report the identifiers of the labels with these *names*."""
+    return [Cast("labels", "label", list(names), list(label_ids))] if names else []
 
 
 def new_card(list_id: str, params: models.CreateCard, labels: Sequence[str]) -> StoredData:

@@ -1,7 +1,7 @@
 """The meaning of the vendor's errors, by status and by text. The text is often more specific than the status."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,6 +62,11 @@ def remove_credentials(text: str) -> str:
 
 STATUS_CODES = "developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11"
 LIMITS = "developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits, read 2026-11"
+
+PRESCRIBED_REMEDIES: Mapping[type[errors.GatewayError], str] = {
+    errors.ConnectionRevoked: "Reconnect the account; flows resume on their next scheduled run.",
+    errors.ListNotFound: "Read current identifiers from the lists route. List names are not stable identifiers.",
+}
 
 ERRORS = ErrorTable(
     read_reason,

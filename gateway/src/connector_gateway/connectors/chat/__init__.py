@@ -35,6 +35,7 @@ CHAT = Connector(
         read=events.inbound_hooks.read,
         names_app=True,
     ),
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "a message that is posted once, however often it is sent",
         operations.post_message,

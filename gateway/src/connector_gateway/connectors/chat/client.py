@@ -5,6 +5,7 @@ Sources of methods are below docs.slack.dev/reference/methods/, read 2026-11.
 
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -21,8 +22,10 @@ from connector_gateway.connectors.chat.vendor_errors import (
     response_status,
     unwrap,
 )
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.pagination import PageIterator, with_smaller_pages
+from connector_gateway.kit.passthrough import CustomRequest, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import DEFAULT_BACKOFF_SECONDS, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -68,8 +71,49 @@ BUDGETS: Mapping[str, Budget] = {
     "history": TIER_3_BUDGET,
     "replies": TIER_3_BUDGET,
     "identity": IDENTITY_BUDGET,
+    "other methods": TIER_2_BUDGET,
 }
 """Budgets by the names that charges use. No two methods share one."""
+
+METHOD_BUDGETS = {
+    "auth.test": "identity",
+    "chat.update": "edits",
+    "conversations.history": "history",
+    "conversations.info": "channel info",
+    "conversations.list": "channels",
+    "conversations.open": "conversations",
+    "conversations.replies": "replies",
+    "reactions.add": "reactions",
+    "users.conversations": "own channels",
+}
+"""The budgets of the methods that operations use, except posts."""
+
+READ_METHODS = re.compile(
+    r"[a-zA-Z.]+\.(list|info|history|replies|members|test|get|getPresence|getPermalink|lookupByEmail|conversations"
+    r"|teamInfo)|search\.(all|files|messages)"
+)
+"""Methods that change nothing. The vendor's methods are in the path, and ``GET`` carries out all of them.
+
+Source: docs.slack.dev/reference/methods, read 2026-11.
+"""
+
+
+def is_read(request: CustomRequest) -> bool:
+    """Return True if a request that a caller has written changes nothing."""
+    return READ_METHODS.fullmatch(request.path.removeprefix("/api/")) is not None
+
+
+def charge_request(request: CustomRequest) -> Sequence[Charge]:
+    """Return the charges of a request that a caller has written. Other methods are charged to a slow tier each."""
+    method = request.path.removeprefix("/api/")
+    if method == "chat.postMessage":
+        channel = str(request.parameter("channel") or "")
+        return Charge("posts"), Charge("posts of a channel", scope_key=channel)
+    budget = METHOD_BUDGETS.get(method)
+    return [Charge(budget) if budget else Charge("other methods", scope_key=method)]
+
+
+PASSTHROUGH = Passthrough(charges=charge_request, is_read=is_read)
 
 PAGE_SIZE = 200
 """The maximum page size that the vendor recommends."""
@@ -190,8 +234,8 @@ class ChatClient:
         visible = self._pages(
             "conversations.list", "channels", query, vendor_models.Conversations, most=MAX_CHANNEL_PAGES
         )
-        channels = [channel for pages in (own, visible) async for page in pages for channel in page.channels]
-        return channels, visible.complete
+        channels, others = await gather_pair(_read_channels(own), _read_channels(visible))
+        return [*channels, *others], visible.complete
 
     def own_conversations(self, types: str) -> PageIterator[vendor_models.Conversations]:
         """Return pages of the app's conversations, including archived ones. Any page may be short or empty.
@@ -291,6 +335,10 @@ class ChatClient:
         return await self._upstream.send(
             "POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON_HEADERS
         )
+
+
+async def _read_channels(pages: PageIterator[vendor_models.Conversations]) -> Sequence[vendor_models.Conversation]:
+    return [channel async for page in pages for channel in page.channels]
 
 
 def parse_scopes(response: UpstreamResponse) -> Scopes:

@@ -23,6 +23,7 @@ CRM = Connector(
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "a contact, created or updated, and linked to its company",
         operations.create_or_update_contact,

@@ -26,6 +26,7 @@ MAIL = Connector(
     oauth=OAUTH,
     identify=identify,
     download=operations.open_attachment,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "messages found in the provider's own search syntax",
         operations.search_messages,

@@ -20,6 +20,7 @@ from connector_gateway.connectors.mail import vendor_models
 from connector_gateway.connectors.mail.vendor_errors import get_error_reason, raise_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items
+from connector_gateway.kit.passthrough import CustomRequest, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -43,6 +44,19 @@ Source: support.google.com/a/answer/166852, read 2026-11.
 """
 
 SENDING = Charge("sending")
+
+MAX_UNITS = 100
+"""Units of the most expensive request, which is to send a message."""
+
+
+def charge_request(request: CustomRequest) -> Sequence[Charge]:
+    """Return the charges of a request that a caller has written. Its units are those of the most expensive request."""
+    sends = request.method == "POST" and request.path.endswith("/send")
+    return (_units(MAX_UNITS), SENDING) if sends else (_units(MAX_UNITS),)
+
+
+PASSTHROUGH = Passthrough(charges=charge_request, credential_parameters=frozenset({"key", "bearer_token"}))
+"""Source: cloud.google.com/apis/docs/system-parameters, read 2026-11."""
 
 MAX_CONCURRENT_REQUESTS = 8
 """Concurrent requests per mailbox. The vendor rejects slightly more than this.

@@ -2,7 +2,7 @@
 
 from connector_gateway.connectors.notes import client, events, operations
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
-from connector_gateway.connectors.notes.vendor_errors import ERRORS
+from connector_gateway.connectors.notes.vendor_errors import ERRORS, PRESCRIBED_REMEDIES
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -22,6 +22,7 @@ NOTES = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    prescribed_remedies=PRESCRIBED_REMEDIES,
     settle_seconds=client.SETTLE_SECONDS,
     event_source=EventSource(
         poll=events.polls.poll,
@@ -33,5 +34,6 @@ NOTES = Connector(
     ),
     oauth=OAUTH,
     identify=identify,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 1}),
 )

@@ -31,6 +31,13 @@ def read_reason(response: UpstreamResponse) -> Reason | None:
 STATUS_CODES = "developers.notion.com/reference/status-codes, read 2026-11"
 LIMITS = "developers.notion.com/reference/request-limits, read 2026-11"
 
+PRESCRIBED_REMEDIES: Mapping[type[errors.GatewayError], str] = {
+    errors.ConnectionRevoked: "Reconnect the account; flows resume on their next scheduled run.",
+    errors.DatabaseNotShared: "Add the database to the shared selection, then retry.",
+    errors.PropertyNotFound: "Read the current property list, then correct the name.",
+    errors.SelectOptionMissing: "Add the option, allow new options on the mapping, or translate the value.",
+}
+
 ERRORS = ErrorTable(
     read_reason,
     # A 409 with any other code means a full table, and a 429 that is not retried means "blocked".

@@ -23,6 +23,7 @@ TABLES = Connector(
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
+    passthrough=client.PASSTHROUGH,
     sample=SampleCall(
         "two records, one of which names an option that does not exist",
         operations.create_records,

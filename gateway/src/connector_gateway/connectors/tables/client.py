@@ -5,6 +5,7 @@ Sources of methods are below airtable.com/developers/web/api/, read 2026-11.
 
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ from connector_gateway.connectors.tables import vendor_models
 from connector_gateway.connectors.tables.vendor_errors import ERRORS, PLAN_LIMIT_EXCEEDED, unwrap
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
+from connector_gateway.kit.passthrough import CustomRequest, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -30,6 +32,17 @@ ACCOUNT_BUDGET = Budget(50, per_seconds=1)
 """Requests for all traffic of one user's tokens. Source: airtable.com/developers/web/api/rate-limits."""
 
 ACCOUNT = Charge("account")
+
+BASE_ID = re.compile("/(app[A-Za-z0-9]+)(?=/|$)")
+
+
+def charge_request(request: CustomRequest) -> Sequence[Charge]:
+    """Return the charges of a request that a caller has written. Some requests concern no base."""
+    base = BASE_ID.search(request.path)
+    return _charges(base[1]) if base else (ACCOUNT,)
+
+
+PASSTHROUGH = Passthrough(charges=charge_request)
 
 LOCKOUT_SECONDS = 30.0
 """Seconds for which every request is rejected after a 429. The response does not contain the delay.

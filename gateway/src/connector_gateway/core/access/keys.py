@@ -22,7 +22,7 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.kit.operation import AnyOperation, Scope
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -34,6 +34,15 @@ NEUTRALISE: MentionRule = "neutralise"
 PREFIX = "cgw_"
 SECRET_LENGTH = 43
 """Characters of 32 random bytes in URL-safe Base64. A checksum of six hexadecimal digits follows."""
+
+CODE_SECONDS = 10 * 60.0
+"""Seconds for which the code of an agent is valid."""
+
+CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""The characters of codes: Crockford's Base32, without letters that look like others."""
+
+ACCESS_PREFIX = "cgwa_"
+"""The prefix of agents' access tokens, which only the MCP endpoint accepts."""
 
 CALLS_PER_MINUTE = 120
 
@@ -60,20 +69,39 @@ class Caller:
     mentions: MentionRule | None = None
     """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
-    def check_allowed(self, connector: str, operation: AnyOperation) -> None:
-        """Raise an error if the key's scope or its list of operations does not include *operation*."""
-        if operation.scope == "write" and self.scope == "read":
-            raise errors.WriteScopeRequired("This key may only read.")
-        if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
-            raise errors.OperationNotAllowed(
-                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
-            )
+    passthrough: bool = False
+    """Whether the key may send requests of its own to vendors' APIs."""
 
-    def allows(self, scope: Scope, name: str) -> bool:
-        """Return True if the key is allowed to call the operation *name*, such as ``notes_create_page``."""
-        if scope == "write" and self.scope == "read":
+    confirm: tuple[str, ...] = ()
+    """Writes that a person has to confirm, by name or by pattern."""
+
+    def check_allowed(self, connector: str, operation: AnyOperation) -> None:
+        """Raise an error if the key's scope, permissions or list of operations do not include *operation*."""
+        if operation.permission is not None and not self.passthrough:
+            raise errors.OperationNotAllowed(
+                "This key may not send requests of its own to vendors.",
+                {"permission": operation.permission},
+                remedy="Use a key with the permission passthrough. An operator can create one with {create_key}.",
+            )
+        if operation.permission is None and operation.scope == "write" and self.scope == "read":
+            raise errors.WriteScopeRequired("This key may only read.")
+        name = f"{connector}_{operation.name}"
+        if self.operations is not None and not any(fnmatchcase(name, pattern) for pattern in self.operations):
+            raise errors.OperationNotAllowed(f"This key may not call {name}.", {"allowed": list(self.operations)})
+
+    def allows(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if the key is allowed to call *operation*."""
+        try:
+            self.check_allowed(connector, operation)
+        except errors.CallerError:
             return False
-        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+        return True
+
+    def must_confirm(self, connector: str, operation: AnyOperation) -> bool:
+        """Return True if a person has to confirm calls of *operation*."""
+        if not self.confirm or operation.scope == "read":
+            return False
+        return any(fnmatchcase(f"{connector}_{operation.name}", pattern) for pattern in self.confirm)
 
     def may_use(self, connection_id: ConnectionId) -> bool:
         """Return True unless the key is limited to other connections."""
@@ -135,28 +163,39 @@ class ApiKeys:
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
+        passthrough: bool = False,
+        confirm: Sequence[str] | None = None,
+        for_agent: bool = False,
     ) -> dict[str, Any]:
-        """Create a key. Only this result contains the ``key`` itself."""
+        """Create a key. Only this result contains the ``key`` itself.
+
+        A key *for_agent* is a grant without a secret. Its ``agent_code`` can be used once, until the key expires.
+        """
         _check_rights(connection_ids, manages_connections=manages_connections)
-        _check_operations(operations or (), self.operations)
+        _check_mentions(mentions, passthrough=passthrough)
+        _check_operations("operations", operations or (), self.operations)
+        _check_operations("confirm", confirm or (), self.operations)
         self._check_expiry(expires_at)
-        key, now = generate_key(), self.clock.now()
+        secret, now = generate_code() if for_agent else generate_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
-            "digest": token_digest(key),
-            "ending": key[-4:],
+            "digest": token_digest(secret),
+            "ending": "" if for_agent else secret[-4:],
             "name": name,
             "scope": scope,
             "calls_per_minute": calls_per_minute,
             "connection_ids": None if connection_ids is None else list(connection_ids),
             "created_at": now,
-            "expires_at": expires_at,
+            "expires_at": now + CODE_SECONDS if for_agent else expires_at,
             "revoked_at": None,
             "last_used_at": None,
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
             "mentions": mentions,
+            "passthrough": passthrough,
+            "confirm": None if confirm is None else list(confirm),
+            "agent": "" if for_agent else None,
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
@@ -165,10 +204,38 @@ class ApiKeys:
             return row
 
         work = with_audit_entry(
-            create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections
+            create,
+            "create_agent_code" if for_agent else "create_key",
+            row["key_id"],
+            scope=scope,
+            manages_connections=manages_connections,
+            passthrough=passthrough,
         )
         await self.database.write(work)
-        return {"key": key} | _public(row)
+        return {"agent_code" if for_agent else "key": secret} | _public(row)
+
+    def limit_rights(self, rights: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        """Return *rights* for a new key, limited to those of *caller*.
+
+        Raises ``InvalidParameters`` if none of the requested operations remains.
+        """
+        requested, operations = rights["operations"] or ["*"], rights["operations"]
+        if caller.operations is not None:
+            names = [name for name in self.operations if any(fnmatchcase(name, pattern) for pattern in requested)]
+            operations = [name for name in names if any(fnmatchcase(name, pattern) for pattern in caller.operations)]
+        if operations == []:
+            raise errors.InvalidParameters(
+                "This key may call none of the operations.",
+                {"parameter": "operations", "value": requested, "allowed": list(caller.operations or ())},
+            )
+        return {
+            **rights,
+            "scope": "read" if caller.scope == "read" else rights["scope"],
+            "operations": operations,
+            "calls_per_minute": min(rights["calls_per_minute"], caller.calls_per_minute),
+            "confirm": sorted({*caller.confirm, *(rights["confirm"] or ())}) or None,
+            "mentions": NEUTRALISE if caller.mentions == NEUTRALISE else rights["mentions"],
+        }
 
     async def page(
         self, workspace_id: WorkspaceId | None, before: str | None, limit: int
@@ -223,7 +290,7 @@ class ApiKeys:
         row = await self.database.read(lambda connection: connection.execute(UNREVOKED, {"_digest": digest}).first())
         if row is None or not hmac.compare_digest(row.digest, digest):
             return None
-        return _caller(row)
+        return to_caller(row)
 
 
 UNREVOKED = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
@@ -243,6 +310,11 @@ def generate_key(prefix: str = PREFIX) -> str:
     """Return a new key: a prefix for secret scanners, 43 random characters, and a checksum against typing errors."""
     body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
+
+
+def generate_code() -> str:
+    """Return a code that a person can copy: four groups of five characters, 100 random bits."""
+    return "-".join("".join(secrets.choice(CODE_ALPHABET) for _ in range(5)) for _ in range(4))
 
 
 def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
@@ -276,6 +348,8 @@ def _malformed_key_message(key: str) -> str:
         return "The word Bearer occurs twice before the API key."
     if key.startswith(PREFIX):
         return "The API key is incomplete or mistyped."
+    if key.startswith(ACCESS_PREFIX):
+        return "This is an access token of an agent, which only /mcp accepts."
     return f"This is not an API key of this gateway. Its keys begin with {PREFIX}."
 
 
@@ -283,7 +357,8 @@ def _checksum(body: str) -> str:
     return f"{zlib.crc32(body.encode()) & 0xFFFFFF:06x}"
 
 
-def _caller(row: Row[Any]) -> Caller:
+def to_caller(row: Row[Any]) -> Caller:
+    """Return the caller of a row with the columns of ``keys``."""
     return Caller(
         key_id=row.key_id,
         workspace_id=row.workspace_id,
@@ -294,6 +369,8 @@ def _caller(row: Row[Any]) -> Caller:
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
         mentions=row.mentions,
+        passthrough=bool(row.passthrough),
+        confirm=tuple(row.confirm or ()),
     )
 
 
@@ -306,7 +383,16 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         )
 
 
-def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
+def _check_mentions(mentions: MentionRule | None, *, passthrough: bool) -> None:
+    """Raise ``InvalidParameters`` for a key whose requests to vendors would evade its rule for mentions."""
+    if mentions == NEUTRALISE and passthrough:
+        raise errors.InvalidParameters(
+            "A key that neutralises mentions cannot send requests of its own to vendors.",
+            {"parameter": "passthrough", "message": "Only allowed for keys that do not neutralise mentions"},
+        )
+
+
+def _check_operations(parameter: str, patterns: Sequence[str], names: Collection[str]) -> None:
     """Raise ``InvalidParameters`` for names and patterns without an operation, which would limit the key too much."""
     unknown = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in names)]
     if unknown:
@@ -314,7 +400,7 @@ def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
         raise errors.InvalidParameters(
             f"There is no operation {', '.join(map(truncate, unknown[:MAX_REPORTED_NAMES]))}.",
             *(
-                {"parameter": "operations", "value": name} | ({SUGGESTION_KEY: suggestion} if suggestion else {})
+                {"parameter": parameter, "value": name} | ({SUGGESTION_KEY: suggestion} if suggestion else {})
                 for name, suggestion in suggestions
             ),
         )
@@ -331,9 +417,13 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "manages_connections",
         "operations",
         "mentions",
+        "confirm",
+        "agent",
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    return {name: row[name] for name in columns} | {
-        name: None if row[name] is None else utc_datetime(row[name]) for name in times
-    }
+    return (
+        {name: row[name] for name in columns}
+        | {"passthrough": bool(row["passthrough"])}
+        | {name: None if row[name] is None else utc_datetime(row[name]) for name in times}
+    )

@@ -85,6 +85,9 @@ class Arguments(Struct):
     key: NormalizedKey | None = None
     """The idempotency key of the header. After ``read``, the key of the body if the header has none."""
 
+    confirmation: str | None = None
+    """The token with which a person's confirmation is passed on."""
+
     def to_json(self) -> dict[str, Any]:
         """Return these arguments as JSON, unchanged."""
         body = None if self.body is None else self.body.text.decode()
@@ -101,7 +104,9 @@ class Arguments(Struct):
     @property
     def connection_id(self) -> str | None:
         """The connection that the request names, before validation."""
-        value = dict(self.query).get(CONNECTION) if self.query else None
+        value = self.path.get(CONNECTION)
+        if value is None and self.query:
+            value = dict(self.query).get(CONNECTION)
         if value is None and self.body is not None and isinstance(self.body.value, dict):
             value = self.body.value.get(CONNECTION)
         return value if isinstance(value, str) and value and not _has_unsupported_characters(value) else None
@@ -189,7 +194,9 @@ class Arguments(Struct):
         values = dict(value)
         details += [{"parameter": name, "message": "Occurs more than once"} for name in self.path if name in values]
         for name, text in self._valid_query(details):
-            if name != CONNECTION:
+            if name in self.path:
+                details.append({"parameter": name, "message": "Occurs more than once"})
+            elif name != CONNECTION:
                 details.append({"parameter": name, "message": "Belongs in the body"})
             elif values.setdefault(CONNECTION, text) != text:
                 details.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})

@@ -16,10 +16,10 @@ SIGNATURE_BYTES = 16
 
 
 class CursorSigner:
-    """Issues cursors, and reads the cursors it issued."""
+    """Issues cursors, and reads the cursors it issued. Another *purpose* has other keys."""
 
-    def __init__(self, secrets: SecretKeys) -> None:
-        self._keys = list(secrets.derive("cursors").values())
+    def __init__(self, secrets: SecretKeys, purpose: str = "cursors") -> None:
+        self._keys = list(secrets.derive(purpose).values())
 
     def issue(self, position: Position, *bound_to: Any) -> str:
         """Return a cursor for *position*."""

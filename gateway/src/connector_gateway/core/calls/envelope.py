@@ -74,6 +74,8 @@ def error_envelope(run: "Run", connector: "AnyConnector | None", error: GatewayE
         "connector": connector.name if connector else None,
         "error": error_payload(error, run.surface, connector),
     }
+    if error.dry_run is not None:
+        body["dry_run"] = error.dry_run
     return body if error.retry_after is None else body | {"retry_after": error.retry_after}
 
 

@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
+from typing_extensions import override
 
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.context import ObjectLock, OperationContext
-from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.errors import GatewayError, WriteScopeRequired
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.kit.models import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -56,6 +57,15 @@ class ReadOnlySteps:
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Raise ``TypeError``."""
         await self.step(step, intent)
+
+
+class ReaderSteps(ReadOnlySteps):
+    """The steps of a call whose key may only read. Any attempt to write raises ``WriteScopeRequired``."""
+
+    @override
+    async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
+        """Raise ``WriteScopeRequired``."""
+        raise WriteScopeRequired(f"This key may only read; it may not {step.name}.")
 
 
 class OperationCall(Struct):

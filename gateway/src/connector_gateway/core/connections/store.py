@@ -101,6 +101,11 @@ class ConnectionStore:
         ):
             raise _not_found(connection_id)
         if connection.connector != connector:
+            if connection.connector not in self.connectors:
+                raise ConnectionNotFound(
+                    f"The connector {connection.connector} of connection {connection_id} is not installed.",
+                    {"parameter": "connection_id", "connector": connection.connector},
+                )
             raise ConnectionMismatch(
                 f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
                 {"parameter": "connection_id", "connector": connection.connector},

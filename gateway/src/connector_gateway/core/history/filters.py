@@ -23,6 +23,9 @@ DELIVER = "deliver_events"
 READ_EVENTS = "read_events"
 """The operation with which connectors return events."""
 
+REQUEST = "request"
+"""The operation of requests that callers write themselves, in the run history."""
+
 WITHOUT_KEY = (DOWNLOAD, OBSERVE, DELIVER)
 """Operations in the run history that cannot be called with a key."""
 
@@ -30,7 +33,7 @@ WITHOUT_KEY = (DOWNLOAD, OBSERVE, DELIVER)
 def operation_names(connectors: "Mapping[str, AnyConnector]", connector: str | None = None) -> Collection[str]:
     """Return the operations that runs can have, or only those of *connector* if it is given."""
     selected = [each for name, each in connectors.items() if connector in {None, name}]
-    return [*dict.fromkeys(operation.name for each in selected for operation in each.operations), *WITHOUT_KEY]
+    return [*dict.fromkeys(operation.name for each in selected for operation in each.operations), REQUEST, *WITHOUT_KEY]
 
 
 def event_types(connectors: "Mapping[str, AnyConnector]") -> Sequence[str]:

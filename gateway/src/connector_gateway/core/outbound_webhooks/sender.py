@@ -12,6 +12,7 @@ from aiohttp.abc import AbstractResolver
 
 from connector_gateway.core.access.return_urls import LOOPBACK, url_problem
 from connector_gateway.core.public_urls.allowed_addresses import is_public, restricted_connector
+from connector_gateway.kit.clock import to_milliseconds
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
 TIMEOUT_SECONDS = 15.0
@@ -93,7 +94,7 @@ class WebhookSender:
             result = "timed_out"
         except (aiohttp.ClientError, OSError, ValueError):
             result = "unreachable"
-        return DeliveryAttempt(result, status, retry_after, (time.perf_counter() - started_at) * 1000)
+        return DeliveryAttempt(result, status, retry_after, to_milliseconds(time.perf_counter() - started_at))
 
     def _host_problem(self, host: str) -> str:
         """Return why *host* is forbidden, if that is known without resolving it, or an empty string."""

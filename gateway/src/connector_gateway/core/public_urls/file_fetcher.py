@@ -51,6 +51,7 @@ class PublicFileFetcher:
     resolver: AbstractResolver | None = field(kw_only=True, default=None)
     is_reachable: Callable[[str], bool] = field(kw_only=True, default=is_public)
     trusted: Collection[str] = field(kw_only=True, default=())
+    max_redirects: int = field(kw_only=True, default=MAX_REDIRECTS)
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """Fetch the file at *url*. Its content is included only if it has at most *keep_bytes*.
@@ -83,7 +84,7 @@ class PublicFileFetcher:
 
     async def _follow(self, session: aiohttp.ClientSession, url: str, keep_bytes: int) -> RemoteFile:
         current = url
-        for _ in range(MAX_REDIRECTS + 1):
+        for _ in range(self.max_redirects + 1):
             _check_form(url, current)
             # Redirects are followed here, so that each target passes the same checks.
             async with session.get(current, allow_redirects=False) as response:
@@ -95,7 +96,7 @@ class PublicFileFetcher:
                     message = f"The server of the link returned status {response.status}."
                     raise _unreachable(url, f"status_{response.status}", message)
                 return await self._to_file(response, url, keep_bytes)
-        raise _unreachable(url, "too_many_redirects", f"The link redirects more than {MAX_REDIRECTS} times.")
+        raise _unreachable(url, "too_many_redirects", f"The link redirects more than {self.max_redirects} times.")
 
     async def _to_file(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> RemoteFile:
         """Return the file of *response*. The body is read only if it is small enough, or if its size is unknown."""

@@ -50,10 +50,13 @@ class InDoubtResolver:
     async def resolve(self, work: OperationCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt, or None if it had no effect and can no longer have one.
 
+        Also returns None if nothing can prove that the step was carried out.
         Searches immediately, and again at growing intervals within the grace time. Most steps in doubt settle within
         seconds, and a short wait serves the caller better than another call.
         Raises ``OutcomeUnknown`` if the step may still be carried out after the grace time.
         """
+        if step.find is None:
+            return None
         grace, delay = self._grace_seconds, FIRST_BACKOFF_SECONDS
         remaining = entry.settles_at - self._database.time()
         while remaining > 0 and grace > 0:
@@ -95,6 +98,8 @@ class InDoubtResolver:
         work: OperationCall, step: WriteStep[Any], entry: JournalEntry, sent_at: float
     ) -> Sequence[Match]:
         """Return what a step may have created since *sent_at*, a time of the vendor's clock."""
+        if step.find is None:
+            return []
         for mark in entry.marks or [entry.mark]:
             sent = SentStep(mark, sent_at - SEARCH_MARGIN_SECONDS, restored=entry.restored)
             matches = await step.find(work.ctx, entry.value, sent)
@@ -165,8 +170,10 @@ class InDoubtResolver:
         Objects of other workspaces are not named.
         """
         remaining = 0.0 if entry is None else entry.settles_at - self._database.time()
+        is_permanent = entry is not None and entry.restored and remaining <= 0
         return OutcomeUnknown(
             "There are equal objects, and it is unknown which of them this call has created; nothing was sent again.",
+            *([{"restored": True}] if is_permanent else []),
             *({"candidate": item.object_id} for item in matches[:MAX_CANDIDATES]),
             retry_after=remaining if remaining > 0 else None,
         )

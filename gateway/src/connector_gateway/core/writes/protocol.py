@@ -8,7 +8,7 @@
    its objects. If the plan needs no reads, the first intent is stored in the same commit as the claim.
 4. The data learned from a response is stored with the next intent, or with the result.
 5. A step that was sent without a response is in doubt. The core searches upstream for its effect, and accepts only
-   objects that are proven to be its work (`x). The step is sent again only if it has a key and can no
+   objects that are proven to be its work (``object_ownership``). The step is sent again only if it has a key and can no
    longer be carried out.
 6. A repeat of a call whose claim is in doubt runs the same operation with the parameters of the first call. It gets
    the recorded plans and results, and continues at the step at which the last attempt ended.
@@ -83,6 +83,9 @@ CHECK_UPSTREAM_FIRST = (
 )
 """The remedy of an in-doubt write without a key."""
 
+CHECK_BEFORE_SENDING = "Check in {vendor} whether it took effect before you send it again."
+"""The remedy of an in-doubt write that accepts no key."""
+
 CHECK_OBJECT_FIRST = (
     "Read the object in {vendor}. If the change is still needed, repeat it with another {idempotency_key}."
 )
@@ -133,7 +136,7 @@ class WriteProtocol:
         """
         if work.run.dry_run:
             # A dry run does not touch the claim. If it took the key, the write itself could not be done with that key.
-            return await DryRun(work, self.owners).perform()
+            return await self.dry_run(work)
         if arguments.key is None:
             return await self._carry_out(
                 WriteAttempt(self, work, recording, WriteJournal(arguments, work.connection.identity))
@@ -170,6 +173,14 @@ class WriteProtocol:
             self.database.write_deferred(restore, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
+
+    async def dry_run(self, work: OperationCall) -> Envelope:
+        """Return the requests and casts of a write, without sending any."""
+        work.upstream.dry_run = True
+        try:
+            return await DryRun(work, self.owners).perform()
+        finally:
+            work.upstream.dry_run = work.run.dry_run
 
     @staticmethod
     async def _carry_out(attempt: "WriteAttempt") -> Envelope:
@@ -480,7 +491,8 @@ class WriteAttempt:
         """Add the finished steps to *error*, and the remedy for a step in doubt that cannot be repeated safely."""
         error.details += self._finished_steps[:MAX_REPORTED_STEPS]
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
-            error.remedy, error.retry_after = CHECK_UPSTREAM_FIRST, None
+            error.remedy = CHECK_UPSTREAM_FIRST if self.work.operation.keyed else CHECK_BEFORE_SENDING
+            error.retry_after = None
         elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
             error.remedy = CHECK_AFTER_RESTORE
 

@@ -4,18 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import structlog
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.access.keys import ApiKeys, Caller
+from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.request_bodies import read_body
 from connector_gateway.http.api.request_context import RequestContext
@@ -30,9 +32,19 @@ PREFIX = "/v1/connectors"
 ROOT = PREFIX + "/"
 """The path prefix of all operations."""
 
+CONFIRMATION = b"confirmation-token"
+"""The header with the token of a confirmed write."""
+
 T = TypeVar("T")
 
 log = structlog.get_logger()
+
+
+class Authenticator(Protocol):
+    """The interface of API keys, and of agents' tokens."""
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """Return the caller of an ``Authorization`` header."""
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +52,7 @@ class ApiContext:
     """The components that every endpoint uses: gateway, keys, limits, metrics and the throttle of wrong tokens."""
 
     executor: CallExecutor
-    keys: ApiKeys
+    keys: Authenticator
     limits: KeyRateLimiter
     metrics: Metrics
     shutdown: Shutdown
@@ -71,11 +83,14 @@ class ApiContext:
 class OperationEndpoint:
     """The endpoint of one operation."""
 
-    def __init__(self, edge: ApiContext, connector: AnyConnector, operation: AnyOperation) -> None:
+    def __init__(self, edge: ApiContext, connector: AnyConnector | None, operation: AnyOperation) -> None:
         self._edge = edge
         self._connector = connector
+        """The connector. None if it is unknown, because the connection does not exist."""
+
+        self._name = connector.name if connector else ""
         self._operation = operation
-        self._metrics = edge.metrics.for_operation(connector.name, operation.name)
+        self._metrics = edge.metrics.for_operation(self._name, operation.name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one call."""
@@ -88,9 +103,7 @@ class OperationEndpoint:
             arguments = Arguments(path=scope["path_params"], query=parse_query(scope))
             body = None if operation.method == "GET" else partial(self._body, context, arguments)
             response = success_response(
-                await edge.executor.call(
-                    context.run, caller, self._connector.name, operation, arguments, read_body=body
-                )
+                await edge.executor.call(context.run, caller, self._name, operation, arguments, read_body=body)
             )
         except GatewayError as error:
             response = error_response(context.run, self._connector, error)
@@ -111,7 +124,31 @@ class OperationEndpoint:
         """
         value = context.raw_header(b"idempotency-key")
         arguments.key = None if value is None else NormalizedKey.parse_header(value)
+        arguments.confirmation = context.header(CONFIRMATION)
         return await read_body(context, self._edge.max_body_bytes)
+
+
+class RequestEndpoint:
+    """The endpoint of requests that callers write themselves, each handled for the connector of its connection."""
+
+    def __init__(self, edge: ApiContext, connectors: Mapping[str, AnyConnector]) -> None:
+        self._edge = edge
+        self._endpoints = {name: OperationEndpoint(edge, connector, REQUEST) for name, connector in connectors.items()}
+        self._unknown = OperationEndpoint(edge, None, REQUEST)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to one call."""
+        try:
+            # Authenticated first, because even an error response names the connector of the connection.
+            caller = await self._edge.keys.authenticate(Headers(scope=scope).get("authorization"))
+            connection = await self._edge.executor.connections.find(scope["path_params"]["connection_id"])
+        except GatewayError:
+            endpoint = self._unknown
+        else:
+            visible = connection is not None and connection.workspace_id == caller.workspace_id
+            name = connection.connector if connection and visible else ""
+            endpoint = self._endpoints.get(name, self._unknown)
+        await endpoint(scope, receive, send)
 
 
 class MethodDispatcher:

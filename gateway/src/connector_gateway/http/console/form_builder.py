@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.core.error_response_details import truncate
 from connector_gateway.http.console.forms import MAX_CHOICES, Choices, Form, build_controls, unassigned_details
 from connector_gateway.http.console.record_lists import LISTS, display_title
@@ -71,7 +72,7 @@ async def _choices(request: ConsoleRequest, field: Field, values: Mapping[str, s
         return [(name, request.console.vendor_name(name)) for name in request.console.connectors]
     if field.name == "operation":
         connectors = request.console.connectors.values()
-        operations = {operation.name: operation.title for one in connectors for operation in one.operations}
+        operations = {operation.name: operation.title for one in connectors for operation in operations_of(one)}
         return sorted(operations.items(), key=lambda one: one[1])
     if field.name == "types" and field.kind == "list":
         return [(name, name) for name in request.management.webhooks.event_types]

@@ -17,6 +17,7 @@ from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParam
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.connections import test_connection
+from connector_gateway.management.keys import create_agent_code
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.management.runs import RESOURCE as RUNS
@@ -88,7 +89,7 @@ async def show_list(name: str, request: ConsoleRequest) -> Response:
         problem=problem,
         form=await build_form(request, fields, values=filters, button="Filter", problem=problem),
         title=to_label(name),
-        create=_create(name),
+        create=_create(request, name),
         table=await build_table(request, name, page.items, COLUMNS.get(name, ())),
         runs=await build_rows(request, page.items) if name == RUNS.name else (),
         cursor=request.cursor(page.position, name, filters),
@@ -96,15 +97,15 @@ async def show_list(name: str, request: ConsoleRequest) -> Response:
     )
 
 
-def _create(name: str) -> tuple[str, str] | None:
-    """Return path and label of the button that creates an object, or None if the console cannot create any."""
-    action = next((action for action in list_actions(name) if action.creates), None)
-    if action is None:
-        return None
+def _create(request: ConsoleRequest, name: str) -> Sequence[tuple[str, str]]:
+    """Return paths and labels of the buttons that create an object."""
+    actions = [action for action in list_actions(name) if action.creates]
     # The credentials depend on the application, so it is chosen first.
-    if _names_connector(action):
-        return f"{ROOT}/{name}/new", "Connect an account"
-    return f"{ROOT}/{name}/{action.name}", action.label
+    if any(map(_names_connector, actions)):
+        return [(f"{ROOT}/{name}/new", "Connect an account")]
+    agents = request.management.agent_oauth
+    possible = [action for action in actions if agents or action.route is not create_agent_code]
+    return [(f"{ROOT}/{name}/{action.name}", action.label) for action in possible]
 
 
 async def _page(

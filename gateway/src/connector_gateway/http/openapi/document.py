@@ -6,6 +6,7 @@ from typing import Any
 from connector_gateway import __version__
 from connector_gateway.core.calls.arguments import CONNECTION
 from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi.error_schemas import EXAMPLE_RUN, ErrorSchemas
@@ -57,6 +58,13 @@ IDEMPOTENCY_HEADER: Schema = {
     "Repeating it within 24 hours returns the first result; using it for another object is an error.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS},
 }
+CONFIRMATION_HEADER: Schema = {
+    "name": "Confirmation-Token",
+    "in": "header",
+    "required": False,
+    "description": "The token of `confirmation_required`, after a person has confirmed exactly this call.",
+    "schema": {"type": "string"},
+}
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {
     "type": "string",
@@ -94,6 +102,7 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
         for operation in connector.operations:
             address = paths.setdefault(f"{PREFIX}/{connector.name}{operation.path}", {})
             address[operation.method.lower()] = document.operation(connector, operation)
+    paths[REQUEST.path] = {REQUEST.method.lower(): document.operation(None, REQUEST)}
     for management in MANAGEMENT:
         paths.setdefault(management.path, {})[management.method.lower()] = document.management(management)
     return {
@@ -151,7 +160,7 @@ class _Document:
     def __init__(self, connectors: Sequence[AnyConnector], recorded: Mapping[str, Example]) -> None:
         self._examples = recorded
         routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
-        routes += MANAGEMENT
+        routes += [REQUEST, *MANAGEMENT]
         self._accepted: list[type[Params]] = [route.params for route in routes]
         self._shapes = SchemaRegistry(self._accepted, [route.item for route in routes])
         self._failures = ErrorSchemas(connectors)
@@ -167,23 +176,28 @@ class _Document:
             "schemas": dict(sorted(schemas.items())),
         }
 
-    def operation(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
-        """Describe one operation of a connector."""
-        name, example = operation.params.__name__, self._examples.get(f"{connector.name}_{operation.name}")
-        writes = operation.scope == "write"
-        spec: Schema = {
-            "operationId": f"{connector.name}_{operation.name}",
-            "tags": [connector.name],
-            "summary": operation.title,
-            "description": f"{operation.description}\n\nActs in {connector.vendor}; needs a {operation.scope} key.",
-        }
-        spec |= self._parameters(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, example)
-        spec["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in spec else []
-        spec["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER] if writes else []
+    def operation(self, connector: AnyConnector | None, operation: AnyOperation) -> Schema:
+        """Describe one operation of a connector, or of all connectors if there is none."""
+        name, writes = operation.params.__name__, operation.scope == "write"
+        spec: Schema = {"tags": ["management"], "summary": operation.title, "description": operation.description}
+        if connector is None:
+            spec["operationId"] = operation.name
+            example = self._examples.get(operation.name)
+            spec |= self._parameters(operation, operation.path_names, {}, example)
+            spec["parameters"] += [{"name": CONNECTION, "in": "path", "required": True, "schema": CONNECTION_SCHEMA}]
+        else:
+            spec["operationId"] = f"{connector.name}_{operation.name}"
+            spec["tags"] = [connector.name]
+            spec["description"] += f"\n\nActs in {connector.vendor}; needs a {operation.scope} key."
+            example = self._examples.get(spec["operationId"])
+            spec |= self._parameters(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, example)
+            spec["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in spec else []
+        spec["parameters"] += [IDEMPOTENCY_HEADER] if writes and operation.keyed else []
+        spec["parameters"] += [PREFER_HEADER, CONFIRMATION_HEADER] if writes else []
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
-            "headers": success_headers(operation=True, writes=writes),
+            "headers": success_headers(operation=True, writes=writes, keyed=operation.keyed),
             "content": _json(reference(f"{name}Answer"), example.answer if example else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
@@ -237,12 +251,12 @@ class _Document:
         content = _json(reference(route.params.__name__), body)
         return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
 
-    def _envelope(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
+    def _envelope(self, connector: AnyConnector | None, operation: AnyOperation) -> Schema:
         item = self._shapes.result_ref(operation.item)
         is_list = issubclass(operation.result, Page | Listing)
         fields: Schema = {
             "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
-            "connector": {"type": "string", "const": connector.name},
+            "connector": {"type": "string"} | ({"const": connector.name} if connector else {}),
             "status": reference("Status"),
             "data": {"type": "array", "items": item} if is_list else item,
         }

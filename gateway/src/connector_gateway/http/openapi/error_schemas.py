@@ -6,9 +6,10 @@ from itertools import groupby
 from connector_gateway.core.calls.envelope import DOCS
 from connector_gateway.core.error_response_details import public_details
 from connector_gateway.http.openapi.header_schemas import error_headers
-from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
+from connector_gateway.http.openapi.schemas import Schema, inline_schema, object_schema, reference
 from connector_gateway.kit.errors import (
     AdminRoleRequired,
+    ConfirmationRequired,
     GatewayError,
     IdempotencyInProgress,
     IdempotencyKeyReused,
@@ -18,6 +19,7 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
 )
 from connector_gateway.kit.errors.remedy_placeholders import general_remedy, resolve_remedy
+from connector_gateway.kit.models import DryRunResult
 from connector_gateway.kit.operation import AnyConnector
 
 EXAMPLE_RUN = "run_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
@@ -123,6 +125,8 @@ class ErrorSchemas:
             "error": _one_of(errors),
             "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait before a retry."},
         }
+        if ConfirmationRequired in errors:
+            fields["dry_run"] = inline_schema(DryRunResult)
         return object_schema(fields) | {"required": ["run_id", "connector", "error"]}
 
     def _example(self, error: type[GatewayError], kind: str, connector: AnyConnector | None) -> Schema:
@@ -136,6 +140,8 @@ def _kind(errors: Errors) -> str:
     writes = {AdminRoleRequired, WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
     if writes & set(errors):
         return "Write"
+    if ConfirmationRequired in errors:
+        return "Confirmed"
     if InvalidJson in errors:
         return "Body"
     return "Page" if InvalidCursor in errors else ""

@@ -18,11 +18,12 @@ RETRIED_STATUSES = frozenset({409, 429, 502, 503, 504})
 """Statuses of errors that may include ``retry_after``."""
 
 
-def success_headers(*, operation: bool, writes: bool) -> Schema:
+def success_headers(*, operation: bool, writes: bool, keyed: bool = True) -> Schema:
     """Return references to the headers of a successful response."""
     names = [*EVERY_RESPONSE]
     names += ["Warning"] if operation else []
-    names += ["Idempotent-Replayed", "Preference-Applied"] if writes else []
+    names += ["Idempotent-Replayed"] if writes and keyed else []
+    names += ["Preference-Applied"] if writes else []
     return _references(names)
 
 

@@ -1,8 +1,8 @@
 """The HTTP/1.1 protocol of a client connection: uvicorn's, with limits on requests, waits and responses.
 
-uvicorn limits only the time between requests. This module also limits the bytes of headers and trailers, the number of
-pipelined requests, and the time for a request and for a response. One timer serves all connections
-(``ClientConnections``).
+uvicorn limits only the time between requests, with a timer for each. This module also limits the bytes of headers and
+trailers, the number of pipelined requests, and the time for a request and for a response. One timer serves all
+connections (``ClientConnections``).
 
 The parser calls back for every header. To keep that path fast, received bytes are counted per read, and the headers
 themselves are measured only if the reads could contain too many bytes.
@@ -30,6 +30,9 @@ HEAD_SECONDS = 10.0
 """Seconds that request line and headers may take, and that a new connection may take until its first request."""
 
 BODY_SECONDS = 30.0
+IDLE_SECONDS = 5.0
+"""Seconds that a connection waits for its next request."""
+
 UNREAD_SECONDS = 60.0
 """Seconds that a response waits for a client that does not read it."""
 
@@ -61,6 +64,7 @@ class ConnectionState(Enum):
     BODY_OVERDUE = auto()
     """The body is overdue. The application is notified and responds."""
 
+    RESPONDING = auto()
     LINGERING = auto()
     """Nothing more: further data is discarded."""
 
@@ -151,9 +155,8 @@ class ClientProtocol(HttpToolsProtocol):
         """Parse *data* and check the size of the request."""
         if self._phase is ConnectionState.LINGERING:
             return
-        self._unset_keepalive_if_required()
         self.last_active_at = self.loop.time()
-        if self._phase is ConnectionState.IDLE:
+        if self._phase in {ConnectionState.IDLE, ConnectionState.RESPONDING}:
             self._enter(ConnectionState.HEAD)
         self._piece_bytes = len(data)
         self._framing_bytes += self._piece_bytes
@@ -210,7 +213,20 @@ class ClientProtocol(HttpToolsProtocol):
             self._check_head_size(self.scope["headers"], self.headers)
         super().on_message_complete()
         self._framing_bytes, self._shared_bytes = 0, self._piece_bytes
-        self._phase, self._since = ConnectionState.IDLE, self.last_active_at
+        self._enter(ConnectionState.IDLE if self.cycle.response_complete else ConnectionState.RESPONDING)
+
+    # Called at the end of a response
+
+    def on_response_complete(self) -> None:
+        """Start the next pipelined request, or wait for one: like uvicorn's method, but without a timer of its own."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._phase is ConnectionState.RESPONDING:
+            self._phase, self._since = ConnectionState.IDLE, self.loop.time()
 
     # Timeouts and limits
 
@@ -242,6 +258,8 @@ class ClientProtocol(HttpToolsProtocol):
             self.cycle.message_event.set()
         elif self._phase is ConnectionState.HEAD:
             self._reject(errors.RequestIncomplete("The headers did not arrive in time."))
+        elif self._phase is ConnectionState.IDLE:
+            self.transport.close()
         else:
             # A connection without a request is not logged: proxies and monitors open connections in advance.
             self.transport.abort()
@@ -283,6 +301,7 @@ class ClientProtocol(HttpToolsProtocol):
 
 _TIMEOUTS = {
     ConnectionState.NEW: HEAD_SECONDS,
+    ConnectionState.IDLE: IDLE_SECONDS,
     ConnectionState.HEAD: HEAD_SECONDS,
     ConnectionState.BODY: BODY_SECONDS,
     ConnectionState.BODY_OVERDUE: LINGER_SECONDS,

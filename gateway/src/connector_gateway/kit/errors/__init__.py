@@ -9,6 +9,7 @@ GatewayError (base)
 """
 
 from connector_gateway.kit.errors.access import AdminRoleRequired as AdminRoleRequired
+from connector_gateway.kit.errors.access import ConfirmationRequired as ConfirmationRequired
 from connector_gateway.kit.errors.access import InvalidApiKey as InvalidApiKey
 from connector_gateway.kit.errors.access import InvalidSignature as InvalidSignature
 from connector_gateway.kit.errors.access import MissingApiKey as MissingApiKey
@@ -27,6 +28,7 @@ from connector_gateway.kit.errors.base import UpstreamFailure as UpstreamFailure
 from connector_gateway.kit.errors.catalogue import EVERY_CALL as EVERY_CALL
 from connector_gateway.kit.errors.catalogue import EVERY_REQUEST as EVERY_REQUEST
 from connector_gateway.kit.errors.catalogue import EVERY_WRITE as EVERY_WRITE
+from connector_gateway.kit.errors.catalogue import KEY_ERRORS as KEY_ERRORS
 from connector_gateway.kit.errors.catalogue import UNREADABLE_BODY as UNREADABLE_BODY
 from connector_gateway.kit.errors.catalogue import all_errors as all_errors
 from connector_gateway.kit.errors.connection import ConnectionMismatch as ConnectionMismatch
@@ -78,6 +80,7 @@ from connector_gateway.kit.errors.files import FileTooLarge as FileTooLarge
 from connector_gateway.kit.errors.files import LinkNotFound as LinkNotFound
 from connector_gateway.kit.errors.files import UrlNotAllowed as UrlNotAllowed
 from connector_gateway.kit.errors.files import UrlUnreachable as UrlUnreachable
+from connector_gateway.kit.errors.management import AgentsOff as AgentsOff
 from connector_gateway.kit.errors.management import HookNotFound as HookNotFound
 from connector_gateway.kit.errors.management import HookSecretKnown as HookSecretKnown
 from connector_gateway.kit.errors.management import KeyNotFound as KeyNotFound

@@ -30,6 +30,16 @@ class WriteScopeRequired(CallerError, status=403):
     remedy = "Use a key with the scope read_write. An operator can create one with {create_key}."
 
 
+class ConfirmationRequired(CallerError, status=409):
+    """The key requires that a person confirms this write. Nothing was written; ``dry_run`` is what would be."""
+
+    location = KEY
+    remedy = (
+        "Show dry_run to a person. If they agree, repeat exactly this call within five minutes with the "
+        "confirmation_token in details as {confirmation}."
+    )
+
+
 class OperationNotAllowed(CallerError, status=403):
     """The key does not allow this operation."""
 

@@ -40,9 +40,6 @@ class GatewayError(Exception):
     remedy: str
     """The next step, with references in braces (``core.calls.remedies``). An instance can have a more specific one."""
 
-    prescribed: ClassVar[Mapping[str, str]] = {}
-    """A prescribed sentence before the remedy over HTTP, by the connectors that it is prescribed for."""
-
     subject_parameters: ClassVar[tuple[str, ...]] = ()
     """The parameters that name the subject of the error, if an operation has one of them."""
 
@@ -68,6 +65,7 @@ class GatewayError(Exception):
         retry_after: float | None = None,
         doubt: InDoubtReason | None = None,
         remedy: str | None = None,
+        dry_run: Any = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -75,6 +73,9 @@ class GatewayError(Exception):
         self.private = private
         self.retry_after = None if retry_after is None else max(1, math.ceil(retry_after))
         self.doubt = doubt
+        self.dry_run = dry_run
+        """The result of a dry run, for responses only."""
+
         if remedy is not None:
             self.remedy = remedy
 

@@ -47,9 +47,14 @@ EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
 }
 """The errors of any operation."""
 
-EVERY_WRITE: frozenset[type[GatewayError]] = frozenset(
-    {access.WriteScopeRequired, request.IdempotencyInProgress, request.IdempotencyKeyReused, upstream.OutcomeUnknown}
-)
+KEY_ERRORS: frozenset[type[GatewayError]] = frozenset({request.IdempotencyInProgress, request.IdempotencyKeyReused})
+"""The errors of idempotency keys."""
+
+EVERY_WRITE: frozenset[type[GatewayError]] = KEY_ERRORS | {
+    access.WriteScopeRequired,
+    access.ConfirmationRequired,
+    upstream.OutcomeUnknown,
+}
 """Further errors of any operation that writes."""
 
 UNREADABLE_BODY: frozenset[type[GatewayError]] = frozenset(

@@ -56,7 +56,6 @@ class ConnectionRevoked(UpstreamFailure, status=401):
         "Ask an operator, or a program whose key has manages_connections, to reconnect the account with "
         "{reconnect_connection}. The account's user then opens the connect link."
     )
-    prescribed = dict.fromkeys(("notes", "boards"), "Reconnect the account; flows resume on their next scheduled run.")
 
 
 class ConnectionScopeMissing(UpstreamFailure, status=403):

@@ -11,7 +11,6 @@ class DatabaseNotShared(CallerError, status=403):
         "Share the database with the connection in {vendor}, then call again; {list_databases} lists the shared "
         "databases."
     )
-    prescribed = dict.fromkeys(("notes",), "Add the database to the shared selection, then retry.")
 
 
 class AmbiguousDatabase(CallerError, status=409):
@@ -82,9 +81,6 @@ class ListNotFound(CallerError, status=404):
 
     subject_parameters = ("list_id",)
     remedy = "Use a list_id that {describe_board} returns, instead of a name."
-    prescribed = dict.fromkeys(
-        ("boards",), "Read current identifiers from the lists route. List names are not stable identifiers."
-    )
 
 
 class CardNotFound(CallerError, status=404):

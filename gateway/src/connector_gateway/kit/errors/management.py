@@ -23,6 +23,12 @@ class KeyNotFound(CallerError, status=404):
     remedy = "Use an identifier that {list_keys} lists."
 
 
+class AgentsOff(CallerError, status=409):
+    """Clients of agents cannot be authorised, because GATEWAY_AGENT_OAUTH is off."""
+
+    remedy = "Set GATEWAY_AGENT_OAUTH=on and restart the service, or use an API key, which {create_key} creates."
+
+
 class OperatorNotFound(CallerError, status=404):
     """No operator with that identifier or name exists."""
 

@@ -52,6 +52,12 @@ PHRASES: Mapping[str, tuple[str, str, str, str]] = {
     "open_hook": ("POST /v1/hooks/{connector}/window", OPEN_HOOK, OPEN_HOOK, ADMINISTRATION),
     "forget_hook": ("DELETE /v1/hooks/{connector}", FORGET_HOOK, FORGET_HOOK, ADMINISTRATION),
     "authorization": (KEY_HEADER, "an API key in GATEWAY_API_KEY", "an API key", KEY_HEADER),
+    "confirmation": (
+        "the header Confirmation-Token",
+        "--confirmation-token",
+        "the header Confirmation-Token",
+        "confirmation_token",
+    ),
     "routes": ("/docs or /openapi.json", "'connector-gateway --help'", "the menu", "the tools and resources"),
     "idempotency_key": ("idempotency key", "--idempotency-key", "idempotency key", "idempotency_key"),
     "operation": ("operation", "operation", "operation", "tool"),
@@ -69,9 +75,10 @@ def resolve_remedy(
     """
     words = _SurfaceTerms(surface if surface in SURFACES else "http", connectors, getattr(error, "retry_after", None))
     text = REFERENCE.sub(lambda reference: words.resolve(reference[1].split("|")), error.remedy)
-    if words.surface == "http" and words.single_connector and words.single_connector.name in error.prescribed:
-        return f"{error.prescribed[words.single_connector.name]} {text}"
-    return text
+    if words.surface != "http" or words.single_connector is None:
+        return text
+    kind = error if isinstance(error, type) else type(error)
+    return f"{words.single_connector.prescribed_remedies.get(kind, '')} {text}".lstrip()
 
 
 def general_remedy(error: type[GatewayError], connectors: "Iterable[AnyConnector]") -> str:

@@ -15,7 +15,6 @@ class PropertyNotFound(CallerError, status=404):
 
     location = ("parameter", "properties")
     remedy = "Use a property name exactly as {list_databases|list_properties} returns it."
-    prescribed = dict.fromkeys(("notes",), "Read the current property list, then correct the name.")
 
 
 class SelectOptionMissing(CallerError, status=409):
@@ -23,7 +22,6 @@ class SelectOptionMissing(CallerError, status=409):
 
     location = ("parameter", "properties")
     remedy = "Use one of the options in details, or add the option in {vendor}."
-    prescribed = dict.fromkeys(("notes",), "Add the option, allow new options on the mapping, or translate the value.")
 
 
 class OptionMissing(CallerError, status=409):

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from msgspec import Struct, field
 
 from connector_gateway.kit import errors
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.clock import Clock, to_milliseconds
 from connector_gateway.kit.errors.vendor_error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.upstream.budget import Charge, Deadline, Pacer, Reservation
@@ -318,6 +318,43 @@ class UpstreamClient(Struct):
             raise DryRunStop(request)
         return self._deliver(request, self._send_attempt)
 
+    async def send_verbatim(
+        self,
+        method: str,
+        path: str,
+        *charges: Charge,
+        writes: bool,
+        query: Sequence[tuple[str, str]] = (),
+        content: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> UpstreamResponse:
+        """Send a request that a caller has written, and return its response, whatever the status.
+
+        It is sent again only after a response that proves that nothing was done: with newer credentials, or when a
+        throttled budget is free again.
+        """
+        url = self.service.base_urls["base"] + path + (_encode_query(query) if query else "")
+        request = Request(method, path, url, headers, content, charges, writes, (), lambda _: False)
+        if self.dry_run and writes:
+            raise DryRunStop(request)
+        deadline, refreshed = await self._create_deadline(), False
+        while True:
+            try:
+                response = await self._send_attempt(request, deadline)
+            except TooLarge as error:
+                raise _too_large_error(request) from error
+            except (NotSent, TimedOut, ConnectionLost) as error:
+                self._raise_unless_retryable(error, request, last=True)
+                raise
+            delay, expired = self.service.parse_throttle(response), self.service.is_expired(response)
+            seconds = 0.0 if delay is None else await self._block(request, delay)
+            if writes and self.doubt is not None:
+                return response
+            if expired and not refreshed and await self.credential_source.refresh(request.credentials):
+                refreshed = True
+            elif delay is None or self._blocks_too_long(seconds, deadline):
+                return response
+
     @asynccontextmanager
     async def stream(
         self,
@@ -479,8 +516,8 @@ class UpstreamClient(Struct):
             raise
         finally:
             if was_sent:
-                waited, duration = sent - queued, time.perf_counter() - sent
-                record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
+                waited, duration = to_milliseconds(sent - queued), to_milliseconds(time.perf_counter() - sent)
+                record = RequestRecord(sent_at, request.method, request.path, status, waited, duration)
                 self.log.requests.append(record)
                 service.on_request_end(record)
         return response
@@ -498,7 +535,7 @@ class UpstreamClient(Struct):
         async with AsyncExitStack() as until_end, AsyncExitStack() as until_headers:
             await (until_end if buffered else until_headers).enter_async_context(self._slot(deadline, large=buffered))
             sent = time.perf_counter()
-            waited = (sent - queued) * 1000
+            waited = to_milliseconds(sent - queued)
             record = RequestRecord(self.service.clock.now(), request.method, request.path, None, waited, 0.0)
             self.log.requests.append(record)
             until_end.callback(lambda: self._finish_record(record, sent))
@@ -515,7 +552,7 @@ class UpstreamClient(Struct):
         return response
 
     def _finish_record(self, record: RequestRecord, sent: float) -> None:
-        record.duration_ms = (time.perf_counter() - sent) * 1000
+        record.duration_ms = to_milliseconds(time.perf_counter() - sent)
         self.service.on_request_end(record)
 
     def _raise_unless_retryable(
@@ -537,8 +574,12 @@ class UpstreamClient(Struct):
     async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
         """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
         seconds = await self._block(request, delay)
-        if self.service.clock.now() + seconds > deadline.start_by:
+        if self._blocks_too_long(seconds, deadline):
             raise errors.UpstreamRateLimited("The vendor is rate limiting this account.", retry_after=seconds)
+
+    def _blocks_too_long(self, seconds: float, deadline: Deadline) -> bool:
+        """Return True if a budget that is blocked for *seconds* is not free again before *deadline*."""
+        return self.service.clock.now() + seconds > deadline.start_by
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
         """Block the budgets of *request* and return the seconds."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -25,6 +25,8 @@ from sqlalchemy import (
     text,
 )
 from typing_extensions import override
+
+from connector_gateway.kit.json_encoding import encode_json
 
 metadata = MetaData()
 
@@ -48,7 +50,7 @@ class MsgspecJson(TypeDecorator[Any]):
 
 
 def _encode(value: Any) -> str | None:
-    return None if value is None else to_json(value).decode()
+    return None if value is None else encode_json(value).decode()
 
 
 def _decode(text: str | None) -> Any:
@@ -83,11 +85,32 @@ keys = Table(
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
+    Column("passthrough", Boolean),
+    Column("agent", String(300)),
+    Column("confirm", JSON(none_as_null=True)),
 )
-"""API keys.
+"""API keys, and the grants of agents.
 
-``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``last_used_at`` is updated
-periodically, and may be some seconds old.
+``agent`` names the client of a grant. It is empty until a client uses the code, whose digest ``digest`` is until then.
+``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``passthrough`` is null in
+keys of a release without it. ``last_used_at`` is updated periodically, and may be some seconds old.
+"""
+
+agent_tokens = Table(
+    "agent_tokens",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("kind", String(10), nullable=False),
+    Column("key_id", String(40), nullable=False),
+    Column("client_id", Text, nullable=False),
+    Column("expires_at", Double, nullable=False, index=True),
+    Column("used_at", Double),
+    Column("request", MsgspecJson),
+)
+"""Tokens of agents: ``kind`` is ``code``, ``access`` or ``refresh``, and ``key_id`` the agent's grant in ``keys``.
+
+``request`` is the part of the authorization request that a code is bound to. Used codes and refresh tokens remain until
+they expire, so that a second use is detected.
 """
 
 console_sessions = Table(

@@ -10,9 +10,9 @@ from connector_gateway.connectors.boards.operations.cached_lookups import (
     REMEMBER_SECONDS,
     BoardsCall,
     full_card_id,
-    gather_pair,
 )
 from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -137,7 +137,9 @@ async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> mode
 async def _new_card(ctx: BoardsCall, params: models.CreateCard) -> StoredData:
     target = await _open_list(ctx, params.list_id)
     labels = await ctx.upstream.get_board_labels(target.id_board) if params.labels else []
-    return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
+    label_ids = mapping.label_ids(labels, params.labels)
+    ctx.record_casts(partial(mapping.label_casts, params.labels, label_ids))
+    return mapping.new_card(target.id, params, label_ids)
 
 
 async def _move(ctx: BoardsCall, params: models.MoveCard) -> StoredData:

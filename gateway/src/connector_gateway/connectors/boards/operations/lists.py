@@ -2,7 +2,8 @@
 
 from connector_gateway.connectors.boards import mapping
 from connector_gateway.connectors.boards.models import BoardDescription, DescribeBoard
-from connector_gateway.connectors.boards.operations.cached_lookups import BoardsCall, gather_pair
+from connector_gateway.connectors.boards.operations.cached_lookups import BoardsCall
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised
 from connector_gateway.kit.operation import reads
 
@@ -13,8 +14,8 @@ async def describe_board(ctx: BoardsCall, params: DescribeBoard) -> BoardDescrip
 
     Use it to find a ``list_id`` or the names of labels. Cards are not listed.
     """
-    board = await ctx.upstream.get_board(params.board_id, labels=params.include_labels)
-    lists, cards = await gather_pair(
-        ctx.upstream.get_board_lists(params.board_id), ctx.upstream.get_board_cards(params.board_id)
+    board, (lists, cards) = await gather_pair(
+        ctx.upstream.get_board(params.board_id, labels=params.include_labels),
+        gather_pair(ctx.upstream.get_board_lists(params.board_id), ctx.upstream.get_board_cards(params.board_id)),
     )
     return mapping.board(board, lists, cards)

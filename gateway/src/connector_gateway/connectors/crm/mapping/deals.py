@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.properties import UNCHECKED, Definitions
@@ -11,7 +11,7 @@ from connector_gateway.connectors.crm.mapping.records import StoredData, may_be_
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
 from connector_gateway.kit.casts import quote_names
 from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, PipelineNotFound, StageNotFound
-from connector_gateway.kit.write_steps import StepInput
+from connector_gateway.kit.write_steps import Cast, StepInput
 
 VENDOR_DEFAULTS = frozenset({"createdate", "deal_currency_code"})
 """Writable properties of deals that the vendor also sets automatically."""
@@ -53,6 +53,16 @@ def new_deal(params: CreateDeal, pipelines: Sequence[vendor_models.Pipeline]) ->
     amount = {} if params.amount is None else {"amount": value_casts.format_number(params.amount)}
     properties = {"dealname": params.dealname, "pipeline": pipeline.id, "dealstage": stage.id, **amount}
     return {"properties": properties, "closed": stage.metadata.is_closed == "true"}
+
+
+def cast_report(raw: Mapping[str, Any], written: Mapping[str, str]) -> list[Cast]:
+    """Report how the pipeline, the stage and the amount of a deal were cast."""
+    types = {"pipeline": "enumeration", "dealstage": "enumeration", "amount": "number"}
+    return [
+        Cast(name, kind, raw[name], written[name])
+        for name, kind in types.items()
+        if name in written and raw.get(name) is not None
+    ]
 
 
 def stored_deal(record: vendor_models.Record, sent: Mapping[str, str]) -> StoredData:

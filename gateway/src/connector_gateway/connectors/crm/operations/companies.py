@@ -8,6 +8,7 @@ from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
 from connector_gateway.connectors.crm.models import CreateOrUpdateContact
 from connector_gateway.connectors.crm.operations import in_doubt_search
 from connector_gateway.connectors.crm.operations.properties_and_owners import CrmCall, portal_id, within_portal
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
@@ -78,11 +79,14 @@ async def lock_company_domain(ctx: CrmCall, params: CreateOrUpdateContact) -> Ab
     return ctx.exclusive(f"company {await portal_id(ctx)} {domain}")
 
 
-async def planned_company(ctx: CrmCall, params: CreateOrUpdateContact, reference: str) -> tuple[str | None, str | None]:
-    """Return the id of the company to link, or the domain of the one to create.
+async def planned_company(ctx: CrmCall, params: CreateOrUpdateContact) -> tuple[str | None, str | None]:
+    """Return the id of the company to link, or None and the domain of the one to create. Both are None without one.
 
-    Raises ``CompanyNotFound`` if there is neither.
+    Raises ``CompanyNotFound`` if a company is named but there is neither.
     """
+    reference = params.associate_company
+    if reference is None:
+        return None, None
     domain, company_id = mapping.companies.company_domain(reference), await _find_company(ctx, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
@@ -104,11 +108,10 @@ async def _find_company(ctx: CrmCall, reference: str) -> str | None:
         return companies[0].id
     # The search lags behind, and a second company with the same domain could not be undone.
     since = ctx.clock.now() - LOOK_BACK_SECONDS
-    latest = [
-        *await _recently_created(ctx, domain),
-        *await in_doubt_search.listed_since(ctx, "companies", ["domain"], since),
-    ]
-    return next((company.id for company in latest if mapping.companies.get_domain(company) == domain), None)
+    ours, latest = await gather_pair(
+        _recently_created(ctx, domain), in_doubt_search.listed_since(ctx, "companies", ["domain"], since)
+    )
+    return next((company.id for company in (*ours, *latest) if mapping.companies.get_domain(company) == domain), None)
 
 
 async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[vendor_models.Record]:

@@ -26,6 +26,7 @@ from connector_gateway.connectors.crm.operations.properties_and_owners import (
     within_portal,
 )
 from connector_gateway.kit import errors
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -194,21 +195,28 @@ async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact
 
 async def _plan(ctx: CrmCall, params: CreateOrUpdateContact) -> StoredData:
     """Plan the changes of a contact and its company. All names are looked up."""
-    portal = await portal_id(ctx)
     properties = {name: value for name, value in params.properties.items() if name != "email"}
-    texts = await property_texts(ctx, "contacts", properties)
-    existing = await _contact_of(ctx, params.email)
+    (portal, texts), (existing, (company_id, domain)) = await gather_pair(
+        gather_pair(portal_id(ctx), property_texts(ctx, "contacts", properties)),
+        _contact_and_company(ctx, params),
+    )
     contact = {"email": params.email, "texts": texts, "known": existing is not None, **await our_creator_id(ctx)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
     if existing is not None and params.on_conflict == "skip":
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
-    if params.associate_company is None:
-        return plan
-    company_id, domain = await companies.planned_company(ctx, params, params.associate_company)
-    return plan | {
-        "company_id": company_id,
-        "company": None if company_id else {"domain": domain, **await our_creator_id(ctx)},
-    }
+    is_new = domain is not None and company_id is None
+    company = {"domain": domain, **await our_creator_id(ctx)} if is_new else None
+    return plan | {"company_id": company_id, "company": company}
+
+
+async def _contact_and_company(
+    ctx: CrmCall, params: CreateOrUpdateContact
+) -> tuple[vendor_models.Record | None, tuple[str | None, str | None]]:
+    """Return the existing contact, and the planned company unless the contact is to be skipped."""
+    if params.on_conflict != "skip":
+        return await gather_pair(_contact_of(ctx, params.email), companies.planned_company(ctx, params))
+    existing = await _contact_of(ctx, params.email)
+    return existing, (None, None) if existing is not None else await companies.planned_company(ctx, params)
 
 
 async def _contact_of(ctx: CrmCall, email: str, properties: Iterable[str] = ()) -> vendor_models.Record | None:

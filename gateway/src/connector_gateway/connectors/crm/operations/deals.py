@@ -20,6 +20,7 @@ from connector_gateway.connectors.crm.operations.properties_and_owners import (
     within_portal,
 )
 from connector_gateway.kit.clock import utc_datetime
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -155,11 +156,15 @@ async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
 
 async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
-    [deal] = await run_checks(partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
-    contact_id = params.contact_id
-    if contact_id is not None:
-        contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
+    check = partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines))
+    [deal], contact_id = await gather_pair(run_checks(check), _full_contact_id(ctx, params.contact_id))
+    ctx.record_casts(partial(mapping.deals.cast_report, params.model_dump(mode="json"), deal["properties"]))
     return {**deal, "contact_id": contact_id, **await in_doubt_search.our_creator_id(ctx)}
+
+
+async def _full_contact_id(ctx: CrmCall, contact_id: str | None) -> str | None:
+    """Return the identifier of a contact as the vendor has it, or None if no contact is given."""
+    return None if contact_id is None else (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
 
 
 async def _change(ctx: CrmCall, params: UpdateDeal) -> StoredData:
@@ -193,7 +198,9 @@ async def _move(ctx: CrmCall, params: UpdateDeal, deal: vendor_models.Record) ->
     stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    moved = await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    ctx.record_casts(partial(mapping.deals.cast_report, {"pipeline": pipeline, "dealstage": stage}, moved))
+    return moved
 
 
 async def _log(ctx: CrmCall, plan: StoredData) -> bool:

@@ -9,7 +9,7 @@ from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.write_steps import StepInput
+from connector_gateway.kit.write_steps import Cast, StepInput
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that only the vendor adds and removes."""
@@ -61,6 +61,16 @@ def change(
         "remove": list(dict.fromkeys(label.label_id for label in removing if label.label_id is not None)),
         "missing": [label.name.strip() for label in distinct if label.label_id is None],
     }
+
+
+def cast_report(names: Mapping[str, str], **requested: Sequence[str]) -> list[Cast]:
+    """Report the identifiers of existing labels, by the parameters that name them."""
+    return [
+        Cast(f"{parameter}.{index}", "label", name, identifier)
+        for parameter, labels in requested.items()
+        for index, name in enumerate(labels)
+        if (identifier := label_id(names, name)) is not None
+    ]
 
 
 def _violations_of_adding(

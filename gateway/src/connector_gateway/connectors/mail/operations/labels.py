@@ -108,6 +108,7 @@ async def _change(ctx: MailCall, params: ChangeMessageLabels, *, renewed: bool =
         else ctx.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in requested))
     )
     change = mapping.labels.change(names, params.add, params.remove, create_missing=params.create_missing)
+    ctx.record_casts(partial(mapping.labels.cast_report, names, add=params.add, remove=params.remove))
     if change["missing"]:
         await ctx.upstream.get_message_labels(params.message_id)
     return change | {"remembered": names is cached}

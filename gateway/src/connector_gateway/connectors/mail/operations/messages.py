@@ -17,6 +17,7 @@ from connector_gateway.connectors.mail.operations.message_contents import (
     get_message_within_limit,
     load_content,
 )
+from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
@@ -52,7 +53,8 @@ async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message
     Attachments are files attached to a message. Inline pictures and signatures are not included.
     A page with bodies ends early if these are large, and ``next_cursor`` leads to the other messages.
     """
-    message_ids, token = await _list_page(ctx, params)
+    # The labels are needed in any case. Usually they are cached.
+    (message_ids, token), _ = await gather_pair(_list_page(ctx, params), ctx.cached(labels_lookup(ctx)))
     requested = message_ids[: params.limit]
     messages = await _load_messages(ctx, requested, with_body=params.include_body)
     loaded = [(one.message, one.body) for one in messages if one.message is not None]

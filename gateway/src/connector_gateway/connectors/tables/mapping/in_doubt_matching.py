@@ -55,11 +55,12 @@ def is_record(table: vendor_models.Table, cells: vendor_models.Cells, values: St
 
 
 def matching_records(
-    table: vendor_models.Table, intent: StoredData, records: Iterable[vendor_models.Record]
+    table: vendor_models.Table, intent: StoredData, records: Iterable[vendor_models.Record], *, restored: bool = False
 ) -> list[tuple[int, vendor_models.Record]]:
     """Return the records that equal those of a request, oldest first, each with its possible indices in the request.
 
-    Returns none if there are too few, because the vendor creates all records of a request or none.
+    Returns none if there are too few, because the vendor creates all records of a request or none. A call whose journal
+    is lost since the database was *restored* may also have created some of them with requests of their own.
     """
     aged = sorted(records, key=lambda record: record.created_time)
     candidates = [
@@ -70,7 +71,7 @@ def matching_records(
     ]
     expected, slot_counts = comparison_keys(intent), Counter(slot for slot, _ in candidates)
     is_complete = all(slot_counts[slot] >= expected.count(content) for slot, content in enumerate(expected))
-    return candidates if is_complete else []
+    return candidates if is_complete or restored else []
 
 
 def has_values(table: vendor_models.Table, cells: vendor_models.Cells, values: StoredData) -> bool:

@@ -52,10 +52,8 @@ async def _find_records(ctx: TablesCall, intent: StepInput, sent: SentStep) -> S
     if later and mapping.in_doubt_matching.has_author_field(table):
         user = await ctx.cached(CachedLookup("user", REMEMBER_SECONDS, ctx.upstream.get_user))
         later = [item for item in later if mapping.in_doubt_matching.may_be_by(table, item, user.id)]
-    return [
-        Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.in_doubt_matching.matching_records(table, intent, later)
-    ]
+    matching = mapping.in_doubt_matching.matching_records(table, intent, later, restored=sent.restored)
+    return [Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot) for slot, item in matching]
 
 
 CREATE_RECORDS = WriteStep(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
+from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.core.run_explanations import explain_run
 from connector_gateway.core.writes.idempotency_messages import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
@@ -58,7 +59,7 @@ async def _key_name(request: ConsoleRequest, key_id: str) -> str:
 
 def _operation(request: ConsoleRequest, run: RunRecord) -> AnyOperation | None:
     connector = request.console.connectors.get(run.connector)
-    operations = {operation.name: operation for operation in connector.operations} if connector else {}
+    operations = {operation.name: operation for operation in operations_of(connector)} if connector else {}
     return operations.get(run.operation)
 
 

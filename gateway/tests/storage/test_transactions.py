@@ -1,4 +1,4 @@
-"""Transactions on a PostgreSQL server: round trips, results of fences, and lost connections."""
+"""Transactions: results of fences, and round trips to a PostgreSQL server and lost connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -63,7 +63,7 @@ async def proxied(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
 
 
 @pytest.fixture
-async def database(new_postgres: str) -> AsyncIterator[Database]:
+async def server_database(new_postgres: str) -> AsyncIterator[Database]:
     async with Database(new_postgres) as database:
         yield database
 
@@ -139,7 +139,8 @@ async def test_a_commit_can_exceed_the_socket_buffer(database: Database) -> None
     assert 8 == len(await read_names(database))
 
 
-async def test_writes_about_one_subject_are_ordered_and_others_continue(database: Database) -> None:
+async def test_writes_about_one_subject_are_ordered_and_others_continue(server_database: Database) -> None:
+    database = server_database
     stuck = Stuck()
     first = asyncio.ensure_future(database.write(stuck, "one"))
     await asyncio.to_thread(stuck.begun.wait, 10)
@@ -242,7 +243,8 @@ async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_po
 PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
 
-async def test_a_statement_is_prepared_once_for_each_session(database: Database) -> None:
+async def test_a_statement_is_prepared_once_for_each_session(server_database: Database) -> None:
+    database = server_database
     results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
     counts = [await database.write(lambda db: db.execute(PREPARED).scalar_one()) for _ in range(12)]
 

@@ -1,0 +1,46 @@
+"""Connectors import only the public modules of the kit, and nothing else of the gateway."""
+
+import ast
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from connector_gateway import connectors
+from connector_gateway.kit import PUBLIC_MODULES
+from harness.requirement import requirement
+
+KIT = "connector_gateway.kit"
+PACKAGES = [path.parent for path in Path(connectors.__file__).parent.glob("*/__init__.py")]
+PUBLIC = {KIT, *(f"{KIT}.{name}" for name in PUBLIC_MODULES)}
+
+
+def imports(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules and names that the modules in *folder* import from the gateway."""
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("connector_gateway."):
+                yield from ((node.module or "", alias.name) for alias in node.names)
+            elif isinstance(node, ast.Import):
+                yield from ((alias.name, "") for alias in node.names if alias.name.startswith("connector_gateway"))
+
+
+@requirement("packages-4")
+@pytest.mark.parametrize("folder", [*PACKAGES, Path(__file__).parent / "links"], ids=lambda folder: folder.name)
+def test_a_connector_imports_only_the_public_kit(folder: Path) -> None:
+    own = f"connector_gateway.connectors.{folder.name}"
+    imported = [(module, name) for module, name in imports(folder) if not f"{module}.".startswith(f"{own}.")]
+    allowed = [(module, name) for module, name in imported if module in PUBLIC and not name.startswith("_")]
+
+    assert [] != imported
+    assert allowed == [one for one in imported if one[1] != own.rpartition(".")[2]]
+
+
+@requirement("packages-4")
+def test_every_public_module_exists_and_is_used() -> None:
+    used = {module for folder in PACKAGES for module, _ in imports(folder)}
+    used |= {f"{KIT}.{name}" for folder in PACKAGES for module, name in imports(folder) if module == KIT}
+
+    assert {name for name in PUBLIC if name != KIT} <= used
+    assert all(find_spec(name) for name in PUBLIC)
