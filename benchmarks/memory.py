@@ -24,7 +24,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Connector
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 
 FEW, MANY = 1_000, 100_000
 BATCH = 2_000
@@ -95,7 +95,7 @@ class Installation:
             await self._insert(tables.watches, [self._watch(row["connection_id"]) for row in connections])
 
     async def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        await self.app.database.write(lambda writing: writing.execute(insert(table), rows))
+        await self.app.database.write(lambda db: db.execute(insert(table), rows))
 
     def _connection(self, connection_id: ConnectionId) -> dict[str, Any]:
         return {

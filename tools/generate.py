@@ -16,9 +16,9 @@ from command_page import command_page
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTOR_NAMES, CONNECTORS
-from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.errors import EVERY_CALL, GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import general_remedy
 from connector_gateway.kit.oauth import OAuthConfig
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS

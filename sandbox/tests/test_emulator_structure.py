@@ -14,7 +14,7 @@ from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
-SHARED = {"__init__", "emulator", "routes", "errors", "access", "rate_limits", "user_actions"}
+SHARED = {"__init__", "emulator", "routes", "error_responses", "access", "rate_limits", "user_actions"}
 """The modules of every emulator. Those that deliver events also have ``deliveries``."""
 
 GENERIC_NAMES = {"utils", "helpers", "common", "base", "manager"}

@@ -16,7 +16,7 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.mail import MAIL
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.writes.restore_detection import LostPeriod
+from connector_gateway.core.writes.backup_restore_detection import LostPeriod
 from connector_gateway.kit.operation import AnyConnector
 from harness.databases import postgres_on, sqlite_in
 from harness.gateway_server import SETTLE_SECONDS, Gateway, run_gateway

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, func, make_url, select, text
 
-from connector_gateway.storage import migration_runner, tables
+from connector_gateway.storage import migration_runner
+from connector_gateway.storage.sql import tables
 from deploy.deployment import Deployment
 from deploy.processes import Gateway
 from harness.gateway_server import FAST, OPERATOR, settings_for

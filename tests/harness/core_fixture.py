@@ -12,12 +12,12 @@ from connector_gateway.app import App
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, InDoubtReason, OutcomeUnknown, UpstreamRefused
-from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.models import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.operation import Connector, reads, writes
@@ -330,7 +330,7 @@ def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
         settle_seconds=SETTLE_SECONDS,
         error_table=ErrorTable(
             lambda answer: Reason(str(answer.status)),
-            rejections=(Rejection({400}, "here"), Rejection({500}, "here", only_ended=True)),
+            rejections=(VendorRejection({400}, "here"), VendorRejection({500}, "here", only_ended=True)),
         ),
     )
     return {"shelf": connector}

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.tables import metadata
+from connector_gateway.storage.sql.tables import metadata
 from harness.postgres import drop_database, execute, new_database
 
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"

@@ -17,7 +17,7 @@ from sqlalchemy import delete
 from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import emulator_settings
+from connector_gateway.cli.installation_settings import emulator_settings
 from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import KeyScope
@@ -25,9 +25,9 @@ from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import UPSTREAM
 from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.sql import tables
 from harness.databases import sqlite_in
 from harness.openapi_check import check_details, check_response
 from harness.secret_leaks import LEAKS, Overheard
@@ -225,8 +225,8 @@ class Gateway:
         """Delete the ownership of objects, since the reset vendor issues the same identifiers again."""
 
         async def forget() -> None:
-            await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
-            await self.app.database.write(lambda writing: writing.execute(delete(tables.changed)).rowcount)
+            await self.app.database.write(lambda db: db.execute(delete(tables.owned)).rowcount)
+            await self.app.database.write(lambda db: db.execute(delete(tables.changed)).rowcount)
 
         self.run(forget())
 
@@ -311,7 +311,7 @@ def run_gateway(
     read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
     app = App(read, connectors=connectors, files=files, single_instance=alone)
     LEAKS.learn([OPERATOR], "the operator token")
-    LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
+    LEAKS.learn((one.client.client_secret for one in read.connectors.values() if one.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
     # A call that is sent while the gateway closes an idle connection gets no response.
     running.config.timeout_keep_alive = IDLE_SECONDS

@@ -9,13 +9,13 @@ from sqlalchemy import insert
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
-from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.writes.idempotency import Claim, ClaimName
 from connector_gateway.core.writes.journal import JournalEntry, encryption_context
 from connector_gateway.core.writes.object_ownership import INSERT_ROW
 from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway
 
 
@@ -77,10 +77,10 @@ def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     }
 
     async def leave() -> None:
-        def write(writing: Any) -> None:
-            writing.execute(insert(tables.claims), row)
+        def write(db: Any) -> None:
+            db.execute(insert(tables.claims), row)
             if rows:
-                writing.execute(INSERT_ROW, rows)
+                db.execute(INSERT_ROW, rows)
 
         await app.database.write(write)
 

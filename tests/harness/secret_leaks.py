@@ -22,7 +22,7 @@ from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
 from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.core.events.inbound_hooks import VERIFICATION_FIELD
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 LEAST = 12
@@ -181,7 +181,7 @@ def _overhear_databases() -> None:
 async def contents(database: Database) -> str:
     """Return the contents of the tables."""
     queries = [select(table).limit(MOST_ROWS) for table in tables.metadata.sorted_tables]
-    return await database.read(lambda reading: "\n".join(repr(reading.execute(query).all()) for query in queries))
+    return await database.read(lambda db: "\n".join(repr(db.execute(query).all()) for query in queries))
 
 
 class Overheard:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway
 from harness.wait import wait_until
 
@@ -13,7 +13,7 @@ from harness.wait import wait_until
 def watch_of(gateway: Gateway, connection_id: str) -> Any:
     """Return the stored watch of a connection."""
     query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
-    return gateway.run(gateway.app.database.read(lambda reading: reading.execute(query).one()))
+    return gateway.run(gateway.app.database.read(lambda db: db.execute(query).one()))
 
 
 def is_due(gateway: Gateway, connection_id: str) -> bool:

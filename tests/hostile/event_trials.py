@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
 from harness.watches import settle

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Gateway, Reply
 from harness.operation_calls import defects

@@ -22,11 +22,11 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import decrypt_data
-from connector_gateway.core.writes.restore_detection import get_or_create_installation
+from connector_gateway.core.writes.backup_restore_detection import get_or_create_installation
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.chat.event_feed import sign
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
@@ -121,8 +121,8 @@ class History:
         watch = update(tables.watches).where(tables.watches.c.connection_id == connection_id)
         app_id = identity.app if is_known else None
         proof = update(tables.connections).where(tables.connections.c.connection_id == connection_id)
-        await self.app.database.write(lambda writing: writing.execute(watch.values(state=state, **account)))
-        await self.app.database.write(lambda writing: writing.execute(proof.values(app_id=app_id)))
+        await self.app.database.write(lambda db: db.execute(watch.values(state=state, **account)))
+        await self.app.database.write(lambda db: db.execute(proof.values(app_id=app_id)))
         self.world.connected.append(Connected(connection_id, identity, is_known))
 
     async def _say(self) -> None:
@@ -178,8 +178,8 @@ class History:
         query = select(tables.events).where(events.connection_id.in_(names))
         ended = select(connections.connection_id).where(connections.connection_id.in_(names))
         ended = ended.where(connections.status == "revoked")
-        rows = await self.app.database.read(lambda reading: reading.execute(query).all())
-        revoked = set(await self.app.database.read(lambda reading: reading.execute(ended).scalars().all()))
+        rows = await self.app.database.read(lambda db: db.execute(query).all())
+        revoked = set(await self.app.database.read(lambda db: db.execute(ended).scalars().all()))
         for connected in self.world.connected:
             own = [row for row in rows if row.connection_id == connected.connection_id]
             seen = {decrypt_data(row, self.app._vault)["text"] for row in own}

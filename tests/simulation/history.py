@@ -19,11 +19,11 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.writes.restore_detection import BackupRestoreDetector, LostPeriod
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.storage.sql.backup_restore_witness import FileWitness
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.restore_markers import FileWitness
 from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, change_connection, create_ways
 from simulation.checks import check_active_state, check_history

@@ -20,9 +20,9 @@ from connector_gateway.core.backlog_metrics import BacklogMonitor
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
+from connector_gateway.core.configured_connector import with_events
 from connector_gateway.core.connections import (
     AccountLookup,
-    ConnectionSelector,
     ConnectionSetup,
     ConnectionStore,
     ConnectLinks,
@@ -30,37 +30,37 @@ from connector_gateway.core.connections import (
     IdleTokenRefresher,
     TokenEndpointClient,
     TokenRefresher,
+    UsableConnections,
     Vault,
 )
+from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hook_secrets import HookVerification
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
-from connector_gateway.core.events.restore_gaps import BackupRestoreGapRecorder
-from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.first_call_progress import read_first_call_progress
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import RunStore
-from connector_gateway.core.onboarding_progress import read_onboarding_progress
+from connector_gateway.core.outbound_webhooks.delivery_positions import DeliveryPositions, mark_due
+from connector_gateway.core.outbound_webhooks.delivery_worker import DeliveryWorker
+from connector_gateway.core.outbound_webhooks.sender import WebhookSender
+from connector_gateway.core.outbound_webhooks.subscriptions import Webhooks
 from connector_gateway.core.pacing.budget_usage import UsageTracker
-from connector_gateway.core.pacing.upstream_config import with_events
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
+from connector_gateway.core.secrets.missing_key_check import check_decryptable
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.secrets.startup_check import check_decryptable
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.webhooks.delivery_positions import DeliveryPositions, mark_due
-from connector_gateway.core.webhooks.delivery_worker import DeliveryWorker
-from connector_gateway.core.webhooks.sender import WebhookSender
-from connector_gateway.core.webhooks.subscriptions import Webhooks
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
 from connector_gateway.core.writes.change_log import ChangeLog
-from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
 from connector_gateway.core.writes.object_ownership import ObjectOwnership
 from connector_gateway.core.writes.protocol import WriteProtocol
-from connector_gateway.core.writes.restore_detection import BackupRestoreDetector, get_or_create_installation
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.asgi import Check
@@ -80,9 +80,9 @@ from connector_gateway.settings import Settings
 from connector_gateway.storage.shared.interface import SharedState
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
+from connector_gateway.storage.sql.backup_restore_witness import FileWitness, Witness
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.engines import database_file
-from connector_gateway.storage.sql.restore_markers import FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import FileLock
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class App:
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
         self._transport = transport or self._new_transport()
-        self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
+        self._tokens = TokenEndpointClient(settings.connectors, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_account_lookup()
@@ -169,7 +169,7 @@ class App:
         lost_events = BackupRestoreGapRecorder(self.database, self._feed, self.runs)
         self.restores = BackupRestoreDetector(self.database, self._new_witnesses(), lost_events.record)
         self._watches = WatchStore(self.database, process_id)
-        self._sites_with_events = with_events(settings.sites)
+        self._connectors_with_events = with_events(settings.connectors)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
         self._sender = WebhookSender(private=settings.private_webhooks)
         self._positions = DeliveryPositions(self.database)
@@ -207,7 +207,7 @@ class App:
             self._steady,
             seconds=valkey.TIMEOUT_SECONDS,
             queue_seconds=self.settings.timeouts.queue_seconds,
-            connectors=list(self.settings.sites),
+            connectors=list(self.settings.connectors),
         )
         return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
 
@@ -218,7 +218,7 @@ class App:
         return [*witnesses, self._shared] if isinstance(self._shared, FallbackCounters) else witnesses
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
-        changes = WatchListener(connectors, self.clock, self.database.time)
+        changes = WatchLifecycle(connectors, self.clock, self.database.time)
         self._token_refresher = TokenRefresher(
             self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady
         )
@@ -235,7 +235,7 @@ class App:
 
     def _new_account_lookup(self) -> AccountLookup:
         return AccountLookup(
-            upstreams=self.settings.sites,
+            connectors=self.settings.connectors,
             shared=self._shared,
             transport=self._transport,
             clock=self._steady,
@@ -306,7 +306,7 @@ class App:
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            upstreams=self._sites_with_events,
+            connectors=self._connectors_with_events,
             clock=self.clock,
             verification=verification,
         )
@@ -398,9 +398,9 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(
-                api_context, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url
+                api_context, UsableConnections(self.database), self.runs, self._connectors, self.settings.base_url
             ),
-            partial(read_onboarding_progress, self.database),
+            partial(read_first_call_progress, self.database),
             example_values,
             self._peers,
             self.settings.admin_port,
@@ -487,14 +487,14 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            upstreams=self._sites_with_events,
+            connectors=self._connectors_with_events,
             client=executor.poll_client,
             clock=self.clock,
         )
 
     def _new_call_executor(self) -> CallExecutor:
         return CallExecutor(
-            sites=self.settings.sites,
+            connectors=self.settings.connectors,
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,

@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.access.quotas import Quotas
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient
@@ -97,7 +97,7 @@ class Settings:
     clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
-    sites: Mapping[str, UpstreamConfig]
+    connectors: Mapping[str, ConfiguredConnector]
 
     @property
     def download_path(self) -> str:
@@ -160,7 +160,7 @@ class Settings:
             clients=_numbers(reader, ConnectionLimits(), "MAX_"),
             quotas=_numbers(reader, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
             timeouts=_numbers(reader, Timeouts()),
-            sites={name: _site(reader, connector) for name, connector in connectors.items()},
+            connectors={name: _configure(reader, connector) for name, connector in connectors.items()},
         )
 
     def check(self) -> None:
@@ -186,7 +186,7 @@ class Settings:
 
     def _secrets(self) -> Mapping[str, Sequence[str]]:
         """Return the secrets that grant access or verify senders, by setting."""
-        hooks = {f"{name.upper()}_HOOK_SECRET": site.hook_secrets for name, site in self.sites.items()}
+        hooks = {f"{name.upper()}_HOOK_SECRET": configured.hook_secrets for name, configured in self.connectors.items()}
         tokens = {"OPERATOR_TOKEN": [self.operator_token], "METRICS_TOKEN": [*filter(None, [self.metrics_token])]}
         return {"SECRET_KEYS": self.secret_keys, **tokens, **hooks}
 
@@ -235,7 +235,7 @@ def _numbers(reader: SettingsReader, group: G, prefix: str = "", *, maximum: int
     return replace(group, **read)
 
 
-def _site(reader: SettingsReader, connector: AnyConnector) -> UpstreamConfig:
+def _configure(reader: SettingsReader, connector: AnyConnector) -> ConfiguredConnector:
     """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {
@@ -245,10 +245,12 @@ def _site(reader: SettingsReader, connector: AnyConnector) -> UpstreamConfig:
     observing, client = connector.event_source, _client(reader, connector)
     key = _api_key(reader, connector)
     if observing is None:
-        return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key)
+        return ConfiguredConnector(
+            connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key
+        )
     every = reader.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
     secrets = tuple(filter(None, reader.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return UpstreamConfig(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
+    return ConfiguredConnector(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
 
 
 def _client(reader: SettingsReader, connector: AnyConnector) -> OAuthClient | None:

@@ -11,8 +11,8 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.mcp import resources
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files

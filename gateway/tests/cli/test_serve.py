@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, inspect, select, text
 from connector_gateway.app import App
 from connector_gateway.cli.serve.command import _print_shared_summary, _print_summary
 from connector_gateway.settings import Settings
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase, check_file
 from harness.gateway_server import FAST, OPERATOR, run_gateway
 from harness.installation import CallThread, run_installation

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_tables import count_visible_columns, format_block, format_cell, format_rows
+from connector_gateway.cli.terminal_layout import count_visible_columns, format_block, format_cell, format_rows
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import type_in_terminal
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, literal, select, union_all
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.api.responses import DRY_RUN
-from connector_gateway.storage.tables import metadata
+from connector_gateway.storage.sql.tables import metadata
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
 from harness.requirement import requirement
@@ -59,7 +59,7 @@ def count_rows(world: AllConnectors) -> Mapping[str, int]:
     """Return the number of rows of each table except the run history."""
     counts = [select(literal(name), func.count()).select_from(table) for name, table in TABLES.items()]
     database = world.gateway.app.database
-    return dict(world.gateway.run(database.read(lambda reading: reading.execute(union_all(*counts)).all())))
+    return dict(world.gateway.run(database.read(lambda db: db.execute(union_all(*counts)).all())))
 
 
 def pattern(request: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from gateway.tests.kit.test_error_table import REJECTIONS
+from gateway.tests.kit.test_vendor_error_table import REJECTIONS
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
 from harness.operation_calls import calls_of, defects, read, write

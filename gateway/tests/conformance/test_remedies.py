@@ -16,13 +16,13 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, resolve_remedy
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
 from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import PHRASES, REFERENCE, SURFACES, resolve_remedy
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources

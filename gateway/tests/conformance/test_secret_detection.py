@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.connections.oauth_flow import OWNER
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.connect_pages import BrowserUser, open_link, user
 from harness.consent_pages import Browser
 from harness.gateway_server import OPERATOR, Gateway, run_gateway
@@ -86,7 +86,7 @@ def verifier(person: BrowserUser) -> str:
     """Return the PKCE verifier of a consent."""
     state, app = open_consent(person)[1], person.gateway.app
     query = select(tables.consents.c.sealed)
-    (sealed,) = person.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
+    (sealed,) = person.gateway.run(app.database.read(lambda db: db.execute(query).scalars().all()))
     return str(app._vault.decrypt(sealed, OWNER + state)["verifier"])
 
 

@@ -3,7 +3,7 @@
 from sqlalchemy import insert
 
 from connector_gateway.core.backlog_metrics import CACHE_SECONDS, BacklogMonitor
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -32,8 +32,8 @@ async def test_in_doubt_claims_and_late_watches_are_reported(database: Database)
         WATCH | {"connection_id": "conn_1", "due_at": now - 30, "lease": None},
         WATCH | {"connection_id": "conn_2", "due_at": now - 900, "lease": "polled"},
     ]
-    await database.write(lambda writing: writing.execute(insert(tables.claims), claims).rowcount)
-    await database.write(lambda writing: writing.execute(insert(tables.watches), watches).rowcount)
+    await database.write(lambda db: db.execute(insert(tables.claims), claims).rowcount)
+    await database.write(lambda db: db.execute(insert(tables.watches), watches).rowcount)
     backlog = await BacklogMonitor(database, ManualClock(), 60).now()
 
     assert backlog is not None
@@ -47,7 +47,7 @@ async def test_the_backlog_is_cached_for_some_seconds(database: Database) -> Non
     backlogs = BacklogMonitor(database, clock, 60)
     before = await backlogs.now()
     claim = CLAIM | {"idempotency_key": "k", "state": "doubtful", "settles_at": 0.0}
-    await database.write(lambda writing: writing.execute(insert(tables.claims), [claim]).rowcount)
+    await database.write(lambda db: db.execute(insert(tables.claims), [claim]).rowcount)
     soon = await backlogs.now()
     clock.at += CACHE_SECONDS
     later = await backlogs.now()

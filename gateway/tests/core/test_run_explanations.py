@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.run_explanations import explain_run
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.kit.errors import all_errors
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 
 INTERRUPTED = "The call was interrupted. Check in Notion whether it took effect,"
 

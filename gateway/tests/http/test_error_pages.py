@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.kit.errors import GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import general_remedy
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 
@@ -22,7 +22,7 @@ def test_an_error_page_explains_the_code_and_its_remedy(gateway: Gateway, error:
 
     assert 200 == page.status_code
     assert f"Status {error.status}." in texts
-    assert general_remedy(error, [site.connector for site in gateway.app.settings.sites.values()]) in texts
+    assert general_remedy(error, [one.connector for one in gateway.app.settings.connectors.values()]) in texts
 
 
 @requirement("common-184")

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import create_engine, select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
@@ -82,7 +82,7 @@ def test_several_gateways_open_one_database_if_allowed(gateway: Gateway) -> None
 
     async def processes() -> int:
         async with second.http().lifespan():
-            rows = await second.database.read(lambda reading: reading.execute(select(tables.processes)).all())
+            rows = await second.database.read(lambda db: db.execute(select(tables.processes)).all())
             return len(rows)
 
     assert 2 == gateway.run(processes())

@@ -4,7 +4,7 @@ import pytest
 
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.errors.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.errors.vendor_error_table import ErrorTable, Reason, VendorRejection
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport
@@ -14,7 +14,7 @@ from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 
 TIMEOUTS = Timeouts(queue_seconds=30, run_seconds=120)
-TABLE = ErrorTable(lambda _: Reason(), rejections=(Rejection({429}, "this test"),))
+TABLE = ErrorTable(lambda _: Reason(), rejections=(VendorRejection({429}, "this test"),))
 SUCCESS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
-from connector_gateway.core.calls.remedies import PHRASES
+from connector_gateway.kit.errors.remedy_placeholders import PHRASES
 from connector_gateway.kit.field_descriptions import to_label
 from connector_gateway.kit.models import Listing, Params, Result
 from connector_gateway.management import RESOURCES
 from connector_gateway.management.request import ManagementRequest
-from connector_gateway.management.route_declaration import Command, ManagementRoute, Resource
+from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute, Resource
 from connector_gateway.management.routes import MANAGEMENT
 
 COMMANDS = [(route, command) for route in MANAGEMENT for command in route.commands]
@@ -30,7 +30,7 @@ def test_every_route_has_a_command() -> None:
 
 
 @each_command
-def test_a_command_names_parameters_of_its_route(route: ManagementRoute, command: Command) -> None:
+def test_a_command_names_parameters_of_its_route(route: ManagementRoute, command: CommandDeclaration) -> None:
     flags = [flag.parameter for flag in command.flags]
     named = {*command.arguments, *(command.options or ()), *command.required, *command.values, *flags}
 
@@ -38,7 +38,9 @@ def test_a_command_names_parameters_of_its_route(route: ManagementRoute, command
 
 
 @each_command
-def test_a_command_can_set_every_parameter_that_its_route_requires(route: ManagementRoute, command: Command) -> None:
+def test_a_command_can_set_every_parameter_that_its_route_requires(
+    route: ManagementRoute, command: CommandDeclaration
+) -> None:
     required = {field.name for field in route.fields if field.is_required}
     options = [field.name for field in route.fields] if command.options is None else command.options
 

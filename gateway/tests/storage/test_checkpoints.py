@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.storage import tables
-from connector_gateway.storage.sql import sqlite_checkpoints
+from connector_gateway.storage.sql import sqlite_checkpoints, tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_checkpoints import (
     CALM_PAGES,

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
 from connector_gateway.core.history.runs import PUT_RUN
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.storage_faults import Attempts
 
@@ -29,7 +29,7 @@ def run_row(run_id: str, **more: Any) -> dict[str, Any]:
 
 
 async def read_names(database: Database) -> set[str]:
-    rows = await database.read(lambda reading: reading.execute(select(tables.workspaces.c.name)).all())
+    rows = await database.read(lambda db: db.execute(select(tables.workspaces.c.name)).all())
     return {row.name for row in rows}
 
 
@@ -40,8 +40,8 @@ async def test_an_inserted_row_is_read(database: Database) -> None:
 
 
 async def test_a_write_returns_its_result(database: Database) -> None:
-    def work(writing: Connection) -> int:
-        writing.execute(INSERT, workspace_row("one"))
+    def work(db: Connection) -> int:
+        db.execute(INSERT, workspace_row("one"))
         return 42
 
     assert 42 == await database.write(work)
@@ -62,7 +62,7 @@ async def test_every_row_of_a_batch_has_its_own_values(database: Database) -> No
     await asyncio.gather(*(database.put(INSERT_RUN, row) for row in rows[3:]))
 
     query = select(tables.runs).order_by(tables.runs.c.run_id)
-    assert rows == await database.read(lambda reading: [dict(row) for row in reading.execute(query).mappings()])
+    assert rows == await database.read(lambda db: [dict(row) for row in db.execute(query).mappings()])
 
 
 async def test_the_last_write_of_a_row_in_a_commit_applies(database: Database) -> None:
@@ -71,12 +71,12 @@ async def test_the_last_write_of_a_row_in_a_commit_applies(database: Database) -
     await asyncio.gather(*(database.put(PUT_RUN, run_row("run_1", status=status)) for status in statuses))
 
     query = select(tables.runs.c.status)
-    assert ["ok"] == await database.read(lambda reading: list(reading.execute(query).scalars()))
+    assert ["ok"] == await database.read(lambda db: list(db.execute(query).scalars()))
 
 
 async def test_row_writers_and_work_writers_share_transactions_in_order(database: Database) -> None:
-    def rename(writing: Connection) -> None:
-        writing.execute(tables.workspaces.update().values(name="renamed"))
+    def rename(db: Connection) -> None:
+        db.execute(tables.workspaces.update().values(name="renamed"))
 
     await asyncio.gather(
         database.put(INSERT, workspace_row("before")),
@@ -105,14 +105,14 @@ async def test_commits_to_an_embedded_database_share_a_connection(tmp_path: Path
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         attempts = Attempts(database)
         await database.put(INSERT, workspace_row("one"))
-        await database.write(lambda writing: writing.execute(INSERT, workspace_row("two")).rowcount)
+        await database.write(lambda db: db.execute(INSERT, workspace_row("two")).rowcount)
 
     assert 1 == attempts.count
 
 
 async def test_failed_work_is_rolled_back(database: Database) -> None:
-    def insert_and_fail(writing: Connection) -> None:
-        writing.execute(INSERT, workspace_row("half"))
+    def insert_and_fail(db: Connection) -> None:
+        db.execute(INSERT, workspace_row("half"))
         raise LookupError("halfway")
 
     outcomes = await asyncio.gather(
@@ -147,8 +147,8 @@ async def test_reads_continue_during_a_write(database: Database) -> None:
     seen: list[set[str]] = []
     loop = asyncio.get_running_loop()
 
-    def work(writing: Connection) -> None:
-        writing.execute(INSERT, workspace_row("unfinished"))
+    def work(db: Connection) -> None:
+        db.execute(INSERT, workspace_row("unfinished"))
         seen.append(asyncio.run_coroutine_threadsafe(read_names(database), loop).result(5))
 
     await database.write(work)
@@ -174,9 +174,9 @@ async def test_migrating_again_changes_nothing(database: Database) -> None:
 
 
 async def test_the_migrations_create_the_declared_tables(database: Database) -> None:
-    def differences(reading: Connection) -> list[Any]:
+    def differences(db: Connection) -> list[Any]:
         opts = {"compare_type": True, "compare_server_default": True}
-        context = MigrationContext.configure(reading, opts=opts)
+        context = MigrationContext.configure(db, opts=opts)
         return list(compare_metadata(context, tables.metadata))
 
     assert [] == await database.read(differences)
@@ -184,6 +184,6 @@ async def test_the_migrations_create_the_declared_tables(database: Database) -> 
 
 async def test_embedded_databases_use_a_write_ahead_log(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        mode = await database.read(lambda reading: reading.execute(text("PRAGMA journal_mode")).scalar())
+        mode = await database.read(lambda db: db.execute(text("PRAGMA journal_mode")).scalar())
 
     assert "wal" == mode

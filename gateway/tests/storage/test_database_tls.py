@@ -33,8 +33,8 @@ async def tls_database_url(new_postgres: str, socket_of_server: Path, tmp_path: 
 @requirement("deployment-5")
 async def test_reads_writes_and_locks_use_tls(tls_database_url: str) -> None:
     async with Database(tls_database_url) as database:
-        written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
-        read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
+        written = await database.write(lambda db: db.execute(text("SELECT 1")).scalar())
+        read = await database.read(lambda db: db.execute(text("SELECT 2")).scalar())
 
     assert (1, 2) == (written, read)
 

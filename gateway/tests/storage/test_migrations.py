@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, select, text
 
-from connector_gateway.storage import migration_runner, tables
+from connector_gateway.storage import migration_runner
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.requirement import requirement
@@ -35,7 +36,7 @@ VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 
 
 
 async def test_a_database_older_than_the_first_release_is_rejected(database: Database) -> None:
-    await database.write(lambda writing: writing.execute(text("UPDATE alembic_version SET version_num = '0027'")))
+    await database.write(lambda db: db.execute(text("UPDATE alembic_version SET version_num = '0027'")))
 
     with pytest.raises(UnusableDatabase, match=r"^The database has schema 0027, from .*an empty database\.$"):
         await asyncio.to_thread(database.migrate)
@@ -51,8 +52,8 @@ async def test_an_upgrade_preserves_owners_and_claims(empty_database_url: str) -
         connection.commit()
     await asyncio.to_thread(database.migrate)
     async with database:
-        owned = await database.read(lambda reading: reading.execute(select(tables.owned.c.upstream_id)).scalars().all())
-        claim = await database.read(lambda reading: reading.execute(select(tables.claims)).one())
+        owned = await database.read(lambda db: db.execute(select(tables.owned.c.upstream_id)).scalars().all())
+        claim = await database.read(lambda db: db.execute(select(tables.claims)).one())
 
     assert ["page 1", None] == owned
     assert ("digest", "done") == (claim.target, claim.state)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, insert, select
 
-from connector_gateway.core.writes.idempotency_claims import CLAIM
-from connector_gateway.storage import tables
+from connector_gateway.core.writes.idempotency import CLAIM
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.pgbouncer import run_pgbouncer
 
@@ -42,9 +42,7 @@ async def test_fenced_rows_are_written_correctly_behind_a_pooler(pooler_url: str
                 for key in range(20)
             )
         )
-        names = await one.read(
-            lambda reading: reading.execute(select(func.count()).select_from(tables.workspaces)).scalar()
-        )
+        names = await one.read(lambda db: db.execute(select(func.count()).select_from(tables.workspaces)).scalar())
 
     assert 20 == sum(passed) == names
 

@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
-from connector_gateway.core.writes.idempotency_claims import CLAIM, SET_INTENT
+from connector_gateway.core.writes.idempotency import CLAIM, SET_INTENT
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
-from connector_gateway.storage.sql import engines
+from connector_gateway.storage.sql import engines, tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres_proxy import PostgresProxy, run_postgres_proxy
 from harness.storage_faults import Stuck
@@ -41,15 +40,15 @@ def intent_row(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
 
 
 def insert_workspace(name: str) -> Callable[[Connection], None]:
-    def add(writing: Connection) -> None:
-        writing.execute(INSERT, workspace(name))
+    def add(db: Connection) -> None:
+        db.execute(INSERT, workspace(name))
 
     return add
 
 
 async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.workspace_id)
-    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+    return list(await database.read(lambda db: db.execute(query).scalars().all()))
 
 
 @pytest.fixture
@@ -94,7 +93,7 @@ async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(database: Da
     again = await database.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
 
     query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
-    holders = await database.read(lambda reading: list(reading.execute(query).scalars()))
+    holders = await database.read(lambda db: list(db.execute(query).scalars()))
     assert [True, False, False, True, False] == [*passed, again]
     assert ["run 3", "run 4"] == holders == await read_names(database)
 
@@ -110,7 +109,7 @@ async def test_each_fence_of_a_commit_is_checked_separately(database: Database) 
     )
 
     query = select(tables.claims.c.sealed).order_by(tables.claims.c.idempotency_key)
-    rows = await database.read(lambda reading: list(reading.execute(query).scalars()))
+    rows = await database.read(lambda db: list(db.execute(query).scalars()))
     assert [True, False, True, False] == passed
     assert [b"aaa", None, b"ccc"] == rows
     assert ["a", "c"] == await read_names(database)
@@ -122,8 +121,8 @@ async def test_unusual_values_are_stored_unchanged(database: Database) -> None:
     await database.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
 
     workspaces, claims = select(tables.workspaces), select(tables.claims)
-    stored = await database.read(lambda reading: reading.execute(workspaces).one())
-    claimed = await database.read(lambda reading: reading.execute(claims).one())
+    stored = await database.read(lambda db: db.execute(workspaces).one())
+    claimed = await database.read(lambda db: db.execute(claims).one())
     assert (odd, 1_700_000_000.123_456_7) == (stored.name, stored.created_at)
     assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
@@ -136,7 +135,7 @@ async def test_a_commit_can_exceed_the_socket_buffer(database: Database) -> None
 
     length = select(func.sum(func.length(tables.claims.c.sealed)))
     assert [True] * 8 == passed
-    assert 4_000_000 == await database.read(lambda reading: reading.execute(length).scalar())
+    assert 4_000_000 == await database.read(lambda db: db.execute(length).scalar())
     assert 8 == len(await read_names(database))
 
 
@@ -223,7 +222,7 @@ async def test_processes_inserting_equal_rows_in_different_order_do_not_deadlock
 
         deadlocks = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         assert 50 == sum(passed)
-        assert 0 == await one.read(lambda reading: reading.execute(deadlocks).scalar())
+        assert 0 == await one.read(lambda db: db.execute(deadlocks).scalar())
 
 
 async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_postgres: str) -> None:
@@ -245,7 +244,7 @@ PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
 async def test_a_statement_is_prepared_once_for_each_session(database: Database) -> None:
     results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
-    counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
+    counts = [await database.write(lambda db: db.execute(PREPARED).scalar_one()) for _ in range(12)]
 
     assert (30, 1) == (sum(results), max(counts))
 
@@ -253,7 +252,7 @@ async def test_a_statement_is_prepared_once_for_each_session(database: Database)
 async def test_no_statement_is_prepared_behind_a_pooler(new_postgres: str) -> None:
     async with run_postgres_proxy(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
         results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
-        counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
+        counts = [await database.write(lambda db: db.execute(PREPARED).scalar_one()) for _ in range(12)]
 
         assert (6, 0) == (sum(results), max(counts))
 
@@ -262,8 +261,8 @@ async def test_one_process_creates_the_schema_while_others_wait(new_postgres: st
     async with Database(new_postgres) as one, Database(new_postgres) as other, Database(new_postgres) as third:
         databases = [one, other, third]
         count = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")
-        before = await one.read(lambda reading: reading.execute(count).scalar())
-        await one.write(lambda writing: writing.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public")))
+        before = await one.read(lambda db: db.execute(count).scalar())
+        await one.write(lambda db: db.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public")))
         await asyncio.gather(*(asyncio.to_thread(database.migrate) for database in databases))
 
-        assert before == await one.read(lambda reading: reading.execute(count).scalar())
+        assert before == await one.read(lambda db: db.execute(count).scalar())

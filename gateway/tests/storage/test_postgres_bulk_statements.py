@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Dialect, Insert, create_engine, insert
 
 from connector_gateway.core.history.runs import PUT_RUN
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, _Compiled
 
 SQLITE: Dialect = create_engine("sqlite://").dialect

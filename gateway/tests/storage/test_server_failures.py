@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName, Claims
+from connector_gateway.core.writes.idempotency import Claim, ClaimName, Claims
 from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres import execute, new_database, postgres, stopped
 from harness.postgres_proxy import run_postgres_proxy
@@ -46,7 +46,7 @@ async def put(database: Database, *names: str) -> list[str]:
 
 async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
-    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+    return list(await database.read(lambda db: db.execute(query).scalars().all()))
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +76,14 @@ async def test_a_restarted_server_receives_the_deferred_records(own_server: str)
         assert ["before", "c", "d", "owed"] == await read_names(database)
 
 
-def _add(name: str, writing: Connection) -> None:
-    writing.execute(INSERT, workspace(name))
+def _add(name: str, db: Connection) -> None:
+    db.execute(INSERT, workspace(name))
 
 
 async def test_a_session_without_the_prepared_statement_gets_the_plain_one(database: Database) -> None:
     forget = text("DEALLOCATE ALL")
     before = await put(database, *"abcdef")
-    lost = [await database.write(lambda writing: writing.execute(forget).rowcount) for _ in range(12)]
+    lost = [await database.write(lambda db: db.execute(forget).rowcount) for _ in range(12)]
     outcomes = [await put(database, name) for name in "ghijkl"]
 
     assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), outcomes)
@@ -146,11 +146,11 @@ async def test_a_connection_to_a_server_that_became_read_only_is_dropped(databas
 async def test_a_full_disk_fails_only_the_writers_that_need_space(
     database: Database,
 ) -> None:
-    await database.write(lambda writing: writing.execute(text(FULL)))
+    await database.write(lambda db: db.execute(text(FULL)))
     trigger = "CREATE TRIGGER full_disk BEFORE INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION be_full()"
-    await database.write(lambda writing: writing.execute(text(trigger)))
+    await database.write(lambda db: db.execute(text(trigger)))
     full = await put(database, "a", "b", "c")
-    await database.write(lambda writing: writing.execute(text("DROP TRIGGER full_disk ON workspaces")))
+    await database.write(lambda db: db.execute(text("DROP TRIGGER full_disk ON workspaces")))
     with_space = await put(database, "d")
 
     assert (["storage_unavailable"] * 3, ["ok"]) == (full, with_space)
@@ -179,7 +179,7 @@ async def test_replicas_with_different_clocks_do_not_take_over_each_others_claim
             with pytest.raises(IdempotencyInProgress):
                 await late[2].take(name, DIGESTS, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
-            alive = await other.read(lambda reading: len(reading.execute(select(tables.processes)).all()))
+            alive = await other.read(lambda db: len(db.execute(select(tables.processes)).all()))
             assert isinstance(claim, Claim)
             assert (2, True, True) == (alive, early[0].alive, late[0].alive)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import FileLock, check_file, make_private, make_private_folder
 from harness.requirement import requirement

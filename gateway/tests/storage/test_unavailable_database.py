@@ -12,8 +12,8 @@ from sqlalchemy import Connection, create_engine, insert, make_url, select, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
 from connector_gateway.storage.sql import database as module
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -31,17 +31,17 @@ def workspace(name: str, **more: Any) -> dict[str, Any]:
 def insert_workspace(name: str) -> Callable[[Connection], None]:
     """Return work that adds a workspace, unless it exists."""
 
-    def add(writing: Connection) -> None:
+    def add(db: Connection) -> None:
         there = select(tables.workspaces).where(tables.workspaces.c.name == name)
-        if writing.execute(there).first() is None:
-            writing.execute(INSERT, workspace(name))
+        if db.execute(there).first() is None:
+            db.execute(INSERT, workspace(name))
 
     return add
 
 
 async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
-    return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
+    return list(await database.read(lambda db: db.execute(query).scalars().all()))
 
 
 async def outcome_codes(*writing: Any) -> list[str]:
@@ -71,11 +71,11 @@ async def test_a_read_only_database_is_unavailable_and_then_works_again(database
 
 async def test_a_full_disk_is_reported_as_unavailable(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        await database.write(lambda writing: writing.execute(text("PRAGMA max_page_count=1")))
+        await database.write(lambda db: db.execute(text("PRAGMA max_page_count=1")))
 
         with pytest.raises(StorageUnavailable, match="cannot be reached") as caught:
             await database.write(
-                lambda writing: writing.execute(INSERT, [workspace(f"{number}" * 150) for number in range(10, 200)])
+                lambda db: db.execute(INSERT, [workspace(f"{number}" * 150) for number in range(10, 200)])
             )
 
     assert "full" in caught.value.private
@@ -87,7 +87,7 @@ async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -
     with pytest.raises(IntegrityError):
         await database.put(INSERT, workspace("taken"))
     with pytest.raises((ProgrammingError, Exception), match="nowhere") as caught:
-        await database.read(lambda reading: reading.execute(text("SELECT * FROM nowhere")))
+        await database.read(lambda db: db.execute(text("SELECT * FROM nowhere")))
     assert not isinstance(caught.value, StorageUnavailable)
 
 
@@ -178,7 +178,7 @@ async def test_an_excess_writer_is_rejected_immediately(impatient: Database, mon
 
 async def test_an_excess_reader_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
-    reading = [impatient.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    reading = [impatient.read(lambda db: db.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
@@ -218,7 +218,7 @@ async def test_deferred_records_are_written_at_shutdown(database_url: str) -> No
 
 async def test_a_record_that_cannot_be_written_is_dropped(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
-    database.write_deferred(lambda writing: writing.execute(INSERT, workspace("taken")))
+    database.write_deferred(lambda db: db.execute(INSERT, workspace("taken")))
     await database.flush()
 
     assert {} == database._deferred
@@ -240,9 +240,9 @@ async def test_the_number_of_deferred_records_is_limited(database: Database, mon
 
 async def test_the_time_of_the_database_is_available_in_any_statement(database: Database) -> None:
     before = time.time()
-    await database.write(lambda writing: writing.execute(INSERT.values(workspace("now", created_at=database.now))))
+    await database.write(lambda db: db.execute(INSERT.values(workspace("now", created_at=database.now))))
     query = select(tables.workspaces.c.created_at, (database.now - tables.workspaces.c.created_at).label("age"))
-    row = await database.read(lambda reading: reading.execute(query).one())
+    row = await database.read(lambda db: db.execute(query).one())
 
     assert before - 1 < row.created_at < time.time() + 1
     assert 0 <= row.age < 1
@@ -250,9 +250,9 @@ async def test_the_time_of_the_database_is_available_in_any_statement(database: 
 
 async def test_an_injected_clock_replaces_that_of_the_database(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
-        first = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        first = await database.read(lambda db: db.execute(select(database.now)).scalar())
         clock.at += 60
-        second = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        second = await database.read(lambda db: db.execute(select(database.now)).scalar())
 
     assert (clock.at - 60, clock.at) == (first, second)
 
@@ -263,7 +263,7 @@ async def test_setting_the_machines_clock_does_not_change_the_time_of_an_embedde
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         before = time.time()
         monkeypatch.setattr(time, "time", lambda: before - 3600)
-        row = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        row = await database.read(lambda db: db.execute(select(database.now)).scalar())
 
     assert row is not None
     assert row > before - 1
@@ -296,7 +296,7 @@ async def test_a_server_that_ends_all_sessions_works_at_the_next_statement(postg
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
-        await database.read(lambda reading: reading.execute(end_all).all())
+        await database.read(lambda db: db.execute(end_all).all())
         await database.write(insert_workspace("later"))
 
         assert {"before", "later"} <= set(await read_names(database))
@@ -329,6 +329,6 @@ async def test_an_excess_history_read_is_rejected_promptly(
     impatient: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_WAITING_HISTORY", 2)
-    browsing = [impatient.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    browsing = [impatient.read_slow(lambda db: db.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.clocks import ManualClock
 from sandbox.tests.boards.boards_client import JSON, UNKNOWN, Trello, status_type_and_text
-from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.boards.error_responses import ApiError
 from workspace_sandbox.boards.rate_limits import BudgetKey, RateLimiter
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox.tests.mail.mail_client import USER, Mail, decoded, header
-from workspace_sandbox.mail.errors import FORCED
+from workspace_sandbox.mail.error_responses import FORCED
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from harness.clocks import ManualClock
 from sandbox.tests.mail.mail_client import USER, Mail, raw_message
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.errors import ApiError
+from workspace_sandbox.mail.error_responses import ApiError
 from workspace_sandbox.mail.routes import METHODS
 
 # --- limits

@@ -26,10 +26,7 @@ COMMANDS = {
     **{name: (f"{HERE}.manage.commands", summary) for name, summary in RESOURCES.items()},
     "audit": (f"{HERE}.manage.audit", RESOURCES["audit"]),
     "runs": (f"{HERE}.runs", RESOURCES["runs"]),
-    "restored": (
-        f"{HERE}.manage.declare_restore",
-        "Record that the database was restored from a backup.",
-    ),
+    "restored": (f"{HERE}.manage.backup_restored", "Record that the database was restored from a backup."),
     "vault": (f"{HERE}.manage.secret_rotation", "Re-encrypt all stored secrets with the newest key."),
     "env": (f"{HERE}.dev.shell_exports", "Print shell exports for a dev installation."),
     "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),

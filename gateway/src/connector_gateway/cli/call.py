@@ -13,13 +13,13 @@ from pydantic.fields import FieldInfo
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.connection_lookup import choose_connection
 from connector_gateway.cli.dev.sample_requests import call_path
-from connector_gateway.cli.gateway_address import GatewayTarget, data_folder, resolve_target
+from connector_gateway.cli.field_options import FieldOption, Json, to_param_type, without_code_markup
 from connector_gateway.cli.gateway_client import Response, send
-from connector_gateway.cli.options import FieldOption, Json, to_param_type, without_code_markup
+from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder, resolve_target
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.kit.field_descriptions import Field, describe_field
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -11,8 +11,8 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from connector_gateway.cli.output import as_json, print_to_stderr, show
-from connector_gateway.conformance.report import Outcome, junit, rows, run_checks
-from connector_gateway.conformance.service import CheckFailed, TargetService
+from connector_gateway.conformance.report import CheckOutcome, junit, rows, run_checks
+from connector_gateway.conformance.service_under_test import CheckFailed, TargetService
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors.suggestions import closest_match
 
@@ -90,7 +90,7 @@ def _read_arguments(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
     return arguments
 
 
-async def _run_checks(service: TargetService) -> Sequence[Outcome]:
+async def _run_checks(service: TargetService) -> Sequence[CheckOutcome]:
     try:
         async with service:
             await service.find_connections()

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from connector_gateway.cli.gateway_address import GatewayTarget
 from connector_gateway.cli.gateway_client import send
+from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.cli.output import exit_with_error
 from connector_gateway.kit.errors.suggestions import closest_match
 

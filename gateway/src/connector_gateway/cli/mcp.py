@@ -8,7 +8,7 @@ import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.gateway_address import data_folder, resolve_target
+from connector_gateway.cli.gateway_url_and_key import data_folder, resolve_target
 from connector_gateway.mcp.bridge import bridge
 from connector_gateway.mcp.gateway_connection import find_root_error
 

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
-from connector_gateway.cli.terminal_tables import (
+from connector_gateway.cli.terminal_layout import (
     Row,
     column_names,
     format_block,
@@ -19,7 +19,7 @@ from connector_gateway.cli.terminal_tables import (
     format_timestamps,
 )
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
-from connector_gateway.core.error_details import LOCATION_FIELDS
+from connector_gateway.core.error_response_details import LOCATION_FIELDS
 
 MAX_ALLOWED = 12
 """The maximum number of allowed values that an error lists."""

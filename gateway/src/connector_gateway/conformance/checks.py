@@ -14,7 +14,13 @@ from uuid import uuid4
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from connector_gateway.conformance.service import CheckFailed, CheckSkipped, Reply, TargetService, assert_equal
+from connector_gateway.conformance.service_under_test import (
+    CheckFailed,
+    CheckSkipped,
+    Reply,
+    TargetService,
+    assert_equal,
+)
 from connector_gateway.core.access.keys import generate_key
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -8,14 +8,14 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import aiohttp
 
 from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS, Check, CheckSubject
-from connector_gateway.conformance.service import CheckFailed, CheckSkipped, TargetService
+from connector_gateway.conformance.service_under_test import CheckFailed, CheckSkipped, TargetService
 from connector_gateway.kit.operation import AnyConnector
 
 SERVICE = "the service"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """The outcome of one check of one subject."""
 
     subject: str
@@ -24,7 +24,7 @@ class Outcome:
     why: str = ""
 
 
-async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
+async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[CheckOutcome]:
     """Run all checks of the service and of every operation, sequentially."""
     subjects = [
         CheckSubject(service, connector, operation)
@@ -35,19 +35,19 @@ async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnect
     return [*outcomes, *[await _outcome(one.name, check, one) for one in subjects for check in OPERATION_CHECKS]]
 
 
-async def _outcome(name: str, check: Check, subject: Any) -> Outcome:
+async def _outcome(name: str, check: Check, subject: Any) -> CheckOutcome:
     try:
         await check.perform(subject)
     except CheckSkipped as reason:
-        return Outcome(name, check, "skipped", str(reason))
+        return CheckOutcome(name, check, "skipped", str(reason))
     except CheckFailed as error:
-        return Outcome(name, check, "broken", str(error))
+        return CheckOutcome(name, check, "broken", str(error))
     except (aiohttp.ClientError, TimeoutError, KeyError, TypeError, AttributeError, ValueError) as error:
-        return Outcome(name, check, "broken", f"the response cannot be parsed: {error!r}")
-    return Outcome(name, check, "holds")
+        return CheckOutcome(name, check, "broken", f"the response cannot be parsed: {error!r}")
+    return CheckOutcome(name, check, "holds")
 
 
-def rows(outcomes: Sequence[Outcome]) -> Sequence[Mapping[str, Any]]:
+def rows(outcomes: Sequence[CheckOutcome]) -> Sequence[Mapping[str, Any]]:
     """Return the number of passed, failed and skipped checks for each subject."""
     return [
         {"subject": name} | {result: _count(outcomes, name, result) for result in ("holds", "broken", "skipped")}
@@ -55,11 +55,11 @@ def rows(outcomes: Sequence[Outcome]) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def _count(outcomes: Sequence[Outcome], name: str, result: str) -> int:
+def _count(outcomes: Sequence[CheckOutcome], name: str, result: str) -> int:
     return sum(one.subject == name and one.result == result for one in outcomes)
 
 
-def junit(outcomes: Sequence[Outcome]) -> bytes:
+def junit(outcomes: Sequence[CheckOutcome]) -> bytes:
     """Return the outcomes as JUnit XML."""
     counts = {"tests": len(outcomes), "failures": _total(outcomes, "broken"), "skipped": _total(outcomes, "skipped")}
     suite = Element("testsuite", {"name": "conformance"} | {name: str(count) for name, count in counts.items()})
@@ -72,5 +72,5 @@ def junit(outcomes: Sequence[Outcome]) -> bytes:
     return xml
 
 
-def _total(outcomes: Sequence[Outcome], result: str) -> int:
+def _total(outcomes: Sequence[CheckOutcome], result: str) -> int:
     return sum(one.result == result for one in outcomes)

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import func, literal_column, select
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 TIMEOUT_SECONDS = 0.5
@@ -68,55 +68,55 @@ class BacklogMonitor:
         except (StorageUnavailable, TimeoutError):
             return None
 
-    def _query(self, reading: Transaction) -> BacklogSnapshot:
+    def _query(self, db: SqlConnection) -> BacklogSnapshot:
         now = self._database.time()
-        number, oldest = _claims(reading)
+        number, oldest = _claims(db)
         unsettled = max(0.0, now - oldest) if oldest else 0.0
         return BacklogSnapshot(
             number,
             unsettled,
-            _watch_lag(reading, now),
-            _connections(reading),
-            _webhooks(reading),
-            *_webhook_lag(reading, now),
+            _watch_lag(db, now),
+            _connections(db),
+            _webhooks(db),
+            *_webhook_lag(db, now),
         )
 
 
-def _claims(reading: Transaction) -> tuple[int, float | None]:
+def _claims(db: SqlConnection) -> tuple[int, float | None]:
     """Return the number of in-doubt claims, and when the first of them can be resolved."""
-    row = reading.execute(select(func.count(), func.min(tables.claims.c.settles_at)).where(IS_IN_DOUBT)).one()
+    row = db.execute(select(func.count(), func.min(tables.claims.c.settles_at)).where(IS_IN_DOUBT)).one()
     return row[0], row[1]
 
 
-def _watch_lag(reading: Transaction, now: float) -> dict[str, float]:
+def _watch_lag(db: SqlConnection, now: float) -> dict[str, float]:
     watches = tables.watches.c
     query = select(watches.connector, func.min(watches.due_at)).where(watches.lease.is_(None))
-    rows = reading.execute(query.group_by(watches.connector)).all()
+    rows = db.execute(query.group_by(watches.connector)).all()
     return {connector: max(0.0, now - due_at) for connector, due_at in rows if due_at is not None}
 
 
-def _connections(reading: Transaction) -> dict[tuple[str, str], int]:
+def _connections(db: SqlConnection) -> dict[tuple[str, str], int]:
     connections = tables.connections.c
     kinds = connections.connector, connections.status
     query = select(*kinds, func.count().label("number")).where(connections.deleted.is_(False)).group_by(*kinds)
-    return {(row.connector, row.status): row.number for row in reading.execute(query)}
+    return {(row.connector, row.status): row.number for row in db.execute(query)}
 
 
-def _webhooks(reading: Transaction) -> dict[str, int]:
+def _webhooks(db: SqlConnection) -> dict[str, int]:
     status = tables.webhooks.c.status
     # Zeros are included, because alerts compare with the value of an hour ago.
     zeros = {"active": 0, "disabled": 0}
-    return zeros | {row[0]: row[1] for row in reading.execute(select(status, func.count()).group_by(status))}
+    return zeros | {row[0]: row[1] for row in db.execute(select(status, func.count()).group_by(status))}
 
 
-def _webhook_lag(reading: Transaction, now: float) -> tuple[float, float]:
+def _webhook_lag(db: SqlConnection, now: float) -> tuple[float, float]:
     """Return the maximum seconds for which deliveries have been due, and have been failing."""
     positions, webhooks = tables.webhook_positions.c, tables.webhooks.c
     active = select(webhooks.webhook_id).where(webhooks.status == "active")
     query = select(func.min(positions.due_at), func.min(positions.failing_since)).where(
         positions.webhook_id.in_(active)
     )
-    due_at, failing_since = reading.execute(query).one()
+    due_at, failing_since = db.execute(query).one()
     return _seconds_since(due_at, now), _seconds_since(failing_since, now)
 
 

@@ -13,15 +13,15 @@ from connector_gateway.core.calls.concurrency import AccountSlotPool, Concurrenc
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.protocol import WriteProtocol
@@ -48,7 +48,7 @@ POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class CallExecutor:
     """Performs operations and downloads for callers."""
 
-    sites: Mapping[str, UpstreamConfig]
+    connectors: Mapping[str, ConfiguredConnector]
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
@@ -75,15 +75,17 @@ class CallExecutor:
         self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
-        self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
+        self._budgets = {name: with_slack(configured.budgets) for name, configured in self.connectors.items()}
         self._account_slots = {
-            name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
-            for name, site in self.sites.items()
-            if site.connector.max_concurrent_requests
+            name: AccountSlotPool(configured.connector.max_concurrent_requests, self.processes)
+            for name, configured in self.connectors.items()
+            if configured.connector.max_concurrent_requests
         }
         self._services = {
-            name: site.create_service(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
-            for name, site in self.sites.items()
+            name: configured.create_service(
+                self.transport, self.clock, self.time, partial(self.usage.record_response, name)
+            )
+            for name, configured in self.connectors.items()
         }
 
     async def call(
@@ -140,8 +142,8 @@ class CallExecutor:
         """Open the file of a download URL. Its token is the only credential required."""
         target = self.links.read(token)
         connection = await self.connections.find(target.connection_id)
-        site = None if connection is None else self.sites.get(connection.connector)
-        if connection is None or site is None or site.connector.download is None:
+        configured = None if connection is None else self.connectors.get(connection.connector)
+        if connection is None or configured is None or configured.connector.download is None:
             raise LinkNotFound("The connection behind the download link was removed.")
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
@@ -150,8 +152,8 @@ class CallExecutor:
             async with recording:
                 await recording.open()
                 try:
-                    async with site.connector.download(
-                        site.connector.client(self._upstream(run, connection)), target.content
+                    async with configured.connector.download(
+                        configured.connector.client(self._upstream(run, connection)), target.content
                     ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
@@ -166,9 +168,7 @@ class CallExecutor:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
 
-    def _perform(
-        self, prepared: PreparedOperation, arguments: Arguments, recording: RunRecorder
-    ) -> Awaitable[Envelope]:
+    def _perform(self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
             return prepared.read()
@@ -176,11 +176,11 @@ class CallExecutor:
 
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
-    ) -> PreparedOperation:
-        site = self.sites[connection.connector]
+    ) -> OperationCall:
+        configured = self.connectors[connection.connector]
         upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
-            upstream=site.connector.client(upstream),
+            upstream=configured.connector.client(upstream),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
             settings=connection.settings,
@@ -192,12 +192,12 @@ class CallExecutor:
             files=self.files,
             links=self.links.for_connection(connection),
             events=self.events,
-            settle_seconds=site.settle_seconds,
+            settle_seconds=configured.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
             memory_reservation=reservation,
         )
-        return PreparedOperation(
-            operation, params, run, connection, ctx, upstream, self.cursors, site.connector, ctx.warnings
+        return OperationCall(
+            operation, params, run, connection, ctx, upstream, self.cursors, configured.connector, ctx.warnings
         )
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
@@ -209,7 +209,7 @@ class CallExecutor:
         """Yield the connector's client for one poll. Its requests give way to calls and have longer timeouts."""
         with MemoryReservation(self._memory_budget) as reservation:
             upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
-            yield self.sites[connection.connector].connector.client(upstream)
+            yield self.connectors[connection.connector].connector.client(upstream)
 
     def _upstream(
         self,

@@ -9,19 +9,18 @@ from typing import Any, NamedTuple, Self
 
 import structlog
 from sqlalchemy import ColumnElement, bindparam, delete, func, inspect, select, update
-from sqlalchemy import Connection as Reading
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.kit.clock import Clock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.kit.task_cancellation import cancel_and_wait
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import execute, fetch
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
@@ -108,7 +107,7 @@ class ProcessHeartbeats:
         self.offline_since = await self._last_heartbeat()
         if self._has_exclusive_database:
             # The database is exclusive to this process, so all rows belong to dead processes.
-            await self.database.write(lambda writing: writing.execute(delete(tables.processes)))
+            await self.database.write(lambda db: db.execute(delete(tables.processes)))
         await self.write_heartbeat()
         await self.heartbeat()
         self._beating = asyncio.create_task(self._heartbeat_loop(), name="heartbeat")
@@ -119,7 +118,7 @@ class ProcessHeartbeats:
         delete_row = delete(tables.processes).where(tables.processes.c.process_id == self.process_id)
         # If storage is unavailable, the row remains, and other processes consider this one dead after a while.
         with suppress(StorageUnavailable):
-            await self.database.write(lambda writing: writing.execute(delete_row))
+            await self.database.write(lambda db: db.execute(delete_row))
 
     @property
     def alive(self) -> bool:
@@ -154,14 +153,14 @@ class ProcessHeartbeats:
                     raise DatabaseInUse(f"{self._in_use_message(other)}; stop that process first.")
             previous = current
 
-    def _read_live(self, reading: Reading) -> dict[str, float]:
+    def _read_live(self, db: SqlConnection) -> dict[str, float]:
         """Return the processes that consider themselves alive, with the times of their last heartbeats."""
         # An empty database has no tables yet.
-        if not inspect(reading).has_table(tables.processes.name):
+        if not inspect(db).has_table(tables.processes.name):
             return {}
         recent = self.database.now - _processes.seen_at < LIVE_SECONDS
         query = select(_processes.process_id, _processes.seen_at).where(recent)
-        return {row.process_id: row.seen_at for row in reading.execute(query)}
+        return {row.process_id: row.seen_at for row in db.execute(query)}
 
     def _in_use_message(self, process_id: str) -> str:
         return f"The database {self.database.url.database} is in use by another process, {process_id}"
@@ -169,7 +168,7 @@ class ProcessHeartbeats:
     async def _last_heartbeat(self) -> float | None:
         """Return when the last process stopped, in epoch seconds. None if one is alive or there was none."""
         query = select(func.max(tables.processes.c.seen_at).label("last"), self.database.now.label("now"))
-        row = await self.database.read(lambda reading: reading.execute(query).one())
+        row = await self.database.read(lambda db: db.execute(query).one())
         is_recent = row.last is not None and row.last > row.now - 2 * HEARTBEAT_SECONDS
         return None if is_recent and not self._has_exclusive_database else row.last
 
@@ -177,7 +176,7 @@ class ProcessHeartbeats:
         """Write a heartbeat. Its age counts from the start of the write."""
         began = self.monotonic()
         parameters = {"_process_id": self.process_id}
-        await self.database.write(lambda writing: execute(writing, self._statements.heartbeat, parameters))
+        await self.database.write(lambda db: execute(db, self._statements.heartbeat, parameters))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
             self._lapses += 1
         self._seen_at = began
@@ -189,7 +188,7 @@ class ProcessHeartbeats:
     async def prove_writable(self) -> None:
         """Write this process's row again, to check that the database is writable."""
         touch = update(tables.processes).where(tables.processes.c.process_id == self.process_id)
-        await self.database.write(lambda writing: writing.execute(touch.values(seen_at=self.database.now)))
+        await self.database.write(lambda db: db.execute(touch.values(seen_at=self.database.now)))
 
     async def heartbeat(self) -> None:
         """Write a heartbeat and deferred writes, and settle the runs and claims of dead processes.
@@ -228,10 +227,10 @@ class ProcessHeartbeats:
                 log.warning("work of a dead process recovered", job=job.__name__, count=settled)
         return True
 
-    def _settle_dead(self, writing: Writing) -> Sequence[tuple[Any, ...]]:
+    def _settle_dead(self, db: SqlConnection) -> Sequence[tuple[Any, ...]]:
         """Delete the rows of dead processes. Returns the others, oldest first, with the ages of their heartbeats."""
-        execute(writing, self._statements.delete_dead)
-        return fetch(writing, self._statements.living)
+        execute(db, self._statements.delete_dead)
+        return fetch(db, self._statements.living)
 
     async def _refresh_peers(self) -> None:
         """Count the live processes. Shuts down if this one has to be the only one and another is older."""

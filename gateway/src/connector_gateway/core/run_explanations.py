@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from connector_gateway.core.calls.remedies import resolve_remedy
-from connector_gateway.core.error_details import DONE
+from connector_gateway.core.error_response_details import DONE
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.protocol import FOUND_DETAIL, SENT_AGAIN_DETAIL
 from connector_gateway.kit.errors import GatewayError, all_errors
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]
@@ -25,7 +25,7 @@ DELIVERY_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The end of a run, explained."""
 
     tone: Tone
@@ -39,18 +39,18 @@ def find_error_class(code: str | None) -> type[GatewayError] | None:
     return next((error for error in all_errors() if error.code == code), None)
 
 
-def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:
+def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> RunOutcome | None:
     """Explain how a run of *connector* ended. Returns None for an ordinary success."""
     vendor = connector.vendor if connector else "The vendor"
     if run["status"] == "error":
         return _explain_error(run, connector)
     if run["status"] == "interrupted":
-        return Outcome(
+        return RunOutcome(
             "bad", [_interruption_sentence(vendor, writes=_writes(run, connector) and bool(run["upstream"]))]
         )
     sentences = list(_unusual_facts(run, vendor))
     tone: Tone = "warn" if run["status"] == "partial" or _has_different_parameters(run) else "good"
-    return Outcome(tone, sentences) if sentences else None
+    return RunOutcome(tone, sentences) if sentences else None
 
 
 def _writes(run: Mapping[str, Any], connector: AnyConnector | None) -> bool:
@@ -62,15 +62,15 @@ def _has_different_parameters(run: Mapping[str, Any]) -> bool:
     return bool((run["idempotency"] or {}).get("parameters_differ"))
 
 
-def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
+def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> RunOutcome:
     """Explain a failed run, with the remedy for the surface of its call."""
     error = find_error_class(run["code"])
     if error is None:
-        return Outcome("bad", [DELIVERY_CODES.get(run["code"], f"The call failed with {run['code']}.")])
+        return RunOutcome("bad", [DELIVERY_CODES.get(run["code"], f"The call failed with {run['code']}.")])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
     completed = [f"Done before the error: {', '.join(done)}."] if done else []
     summary = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
-    return Outcome(
+    return RunOutcome(
         "bad", [f"{summary}.", *completed], resolve_remedy(error, run["surface"], [connector] if connector else ())
     )
 

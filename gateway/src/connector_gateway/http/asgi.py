@@ -19,7 +19,7 @@ from connector_gateway.core.calls.envelope import DOCS
 from connector_gateway.core.connections import ConsentFlow
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hooks import InboundHooks
-from connector_gateway.core.onboarding_progress import OnboardingProgress
+from connector_gateway.core.first_call_progress import FirstCallProgress
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.cached_documents import ChunkedResponse, LazyDocument
@@ -34,7 +34,7 @@ from connector_gateway.http.openapi.examples import Values
 from connector_gateway.http.openapi.viewer import reference, viewer, viewer_script
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.pages.connect import ConnectPages
-from connector_gateway.http.pages.errors import CODES, error_page, errors_page
+from connector_gateway.http.pages.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.pages.guides import INDEX, guide_page, guide_path, guides, guides_page
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricsEndpoint
@@ -84,7 +84,7 @@ class Service:
     agents: ASGIApp
     """The MCP endpoint for agents."""
 
-    onboarding_progress: Callable[[], Awaitable[OnboardingProgress]]
+    first_call_progress: Callable[[], Awaitable[FirstCallProgress]]
 
     example_values: Values
     """Values of parameters for the examples in the reference."""
@@ -126,7 +126,7 @@ class Service:
             self.pages,
             self.connectors,
             self.clock,
-            self.onboarding_progress,
+            self.first_call_progress,
         )
 
     @cached_property

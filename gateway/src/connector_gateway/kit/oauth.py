@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from connector_gateway.kit.upstream.client import is_unauthorised
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire_model import WireModel
+from connector_gateway.kit.vendor_model import VendorModel
 
 MARGIN_SECONDS = 60.0
 """Seconds before its expiry at which a token is refreshed by default."""
@@ -101,7 +101,7 @@ class TokenPage:
         return f"{self.authorize.to_url(addresses)}?{urlencode(query, quote_via=quote)}"
 
 
-class TokenResponse(WireModel):
+class TokenResponse(VendorModel):
     """The response to a token request. Source: RFC 6749, section 5.1."""
 
     access_token: str
@@ -110,7 +110,7 @@ class TokenResponse(WireModel):
     scope: str | None = None
 
 
-class TokenErrorResponse(WireModel):
+class TokenErrorResponse(VendorModel):
     """The error response to a token request. Source: RFC 6749, section 5.2. Some vendors use ``code`` instead."""
 
     error: str = ""

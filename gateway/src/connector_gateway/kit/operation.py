@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     all_errors,
 )
-from connector_gateway.kit.errors.error_table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.errors.vendor_error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.models import Listing, Page, Params, Position, Result
 from connector_gateway.kit.oauth import Account, OAuthConfig

@@ -15,24 +15,28 @@ if TYPE_CHECKING:
 NOT_RESOURCES = frozenset({"__init__", "list_parameters", "request", "route_declaration", "routes"})
 """Modules of this package without a resource."""
 
+MODULES = {"hooks": "inbound_hooks", "webhooks": "outbound_webhooks"}
+"""The modules of resources whose public name does not say the direction. Others are named after their resource."""
+
 FIRST = ("workspaces", "keys", "connections", "hooks", "webhooks", "operators", "audit", "runs")
 """The resources that the OpenAPI document and the help list first. Others follow by name."""
 
 
 def _read_summaries() -> Mapping[str, str]:
+    names = {module: resource for resource, module in MODULES.items()}
     summaries: dict[str, str] = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         if path.stem not in NOT_RESOURCES:
             with path.open(encoding="utf-8") as source:
-                summaries[path.stem] = source.readline().strip().strip('"')
+                summaries[names.get(path.stem, path.stem)] = source.readline().strip().strip('"')
     return {name: summaries.pop(name) for name in FIRST} | summaries
 
 
 RESOURCES = _read_summaries()
-"""Summaries of all resources by module name, in the order of the OpenAPI document."""
+"""Summaries of all resources by name, in the order of the OpenAPI document."""
 
 
 def load_routes(resource: str) -> "Sequence[ManagementRoute]":
     """Return the routes of *resource*."""
-    routes: Sequence[ManagementRoute] = import_module(f"{__name__}.{resource}").RESOURCE.routes
+    routes: Sequence[ManagementRoute] = import_module(f"{__name__}.{MODULES.get(resource, resource)}").RESOURCE.routes
     return routes

@@ -9,7 +9,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.list_parameters import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
-from connector_gateway.management.route_declaration import Command, Resource
+from connector_gateway.management.route_declaration import CommandDeclaration, Resource
 
 RESOURCE = Resource(
     "connections",
@@ -186,14 +186,14 @@ class TestedConnection(ConnectionRecord):
 
 @RESOURCE.route(
     "POST /v1/connections",
-    Command(
+    CommandDeclaration(
         "create WORKSPACE_ID CONNECTOR",
         "Create a connection from credentials: a prompt asks for them on a terminal; otherwise they are read from "
         'standard input, as a JSON object such as {"token": "…"}.',
         options=("name", "settings", "verify"),
         required=("credentials",),
     ),
-    Command(
+    CommandDeclaration(
         "connect WORKSPACE_ID CONNECTOR",
         "Create a link at which a user connects an account in a browser.",
         options=("name", "settings", "return_url"),
@@ -252,7 +252,7 @@ async def show_connection(request: ManagementRequest, params: NameConnection) ->
 @RESOURCE.route(
     "PATCH /v1/connections/{connection_id}",
     "change CONNECTION_ID",
-    Command(
+    CommandDeclaration(
         "watch CONNECTION_ID",
         "Choose the channels and keywords that a chat connection watches. They replace the previous ones.",
         options=(),

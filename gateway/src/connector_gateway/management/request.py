@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from connector_gateway.core.audited_actions import Actor
-from connector_gateway.core.error_details import workspace_not_found
+from connector_gateway.core.audit_entries import Actor
+from connector_gateway.core.error_response_details import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.models import Position
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from connector_gateway.core.connections import ConnectionSetup, ConnectionStore
     from connector_gateway.core.events.inbound_hooks import InboundHooks
     from connector_gateway.core.history.runs import RunStore
-    from connector_gateway.core.webhooks.subscriptions import Webhooks
+    from connector_gateway.core.outbound_webhooks.subscriptions import Webhooks
     from connector_gateway.kit.operation import AnyConnector
 
 

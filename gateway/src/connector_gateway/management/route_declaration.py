@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.core.audited_actions import act_as
+from connector_gateway.core.audit_entries import act_as
 from connector_gateway.kit.errors import (
     EVERY_REQUEST,
     UNREADABLE_BODY,
@@ -50,7 +50,7 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandDeclaration:
     """One command of the command line that performs a route."""
 
     usage: str
@@ -101,7 +101,7 @@ class ManagementRoute:
 
     errors: Errors
     description: str
-    commands: Sequence[Command]
+    commands: Sequence[CommandDeclaration]
     suggested: Mapping[str, Any]
     """Values that the command line and forms suggest for parameters without a default."""
 
@@ -218,7 +218,7 @@ class Resource:
     def route(
         self,
         route: str,
-        *commands: str | Command,
+        *commands: str | CommandDeclaration,
         open_to_keys: bool = False,
         open_to_managers: bool = False,
         errors: Errors = (),
@@ -248,7 +248,7 @@ class Resource:
                 open_to_managers=open_to_managers,
                 errors=errors,
                 description=inspect.getdoc(handler) or "",
-                commands=[Command(one) if isinstance(one, str) else one for one in commands],
+                commands=[CommandDeclaration(one) if isinstance(one, str) else one for one in commands],
                 suggested=suggested or {},
                 example=example or {},
                 confirmation=confirmation,

@@ -11,12 +11,13 @@ from starlette.types import Receive, Scope, Send
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.connections import ConnectionSelector
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.connections import UsableConnections
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.http.api.cached_documents import LazyDocument
 from connector_gateway.http.api.request_bodies import read_body
-from connector_gateway.http.api.responses import HttpResponse, RequestContext, error_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.responses import HttpResponse, error_response, send_response
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
@@ -35,7 +36,7 @@ class McpEndpoint:
     def __init__(
         self,
         edge: ApiContext,
-        choosing: ConnectionSelector,
+        choosing: UsableConnections,
         runs: RunStore,
         connectors: Mapping[str, AnyConnector],
         base_url: str,
@@ -49,7 +50,7 @@ class McpEndpoint:
         context = RequestContext(scope, receive, "mcp")
         authorized = await result_or_error(self._authorize(context))
         if isinstance(authorized, GatewayError):
-            await context.send(_error_response(context, authorized), send)
+            await send_response(context, _error_response(context, authorized), send)
         else:
             surface, caller, body = authorized
             await surface.respond(context, caller, body, send)
@@ -98,7 +99,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _load(
-    edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
+    edge: ApiContext, choosing: UsableConnections, runs: RunStore, connectors: Mapping[str, AnyConnector]
 ) -> "McpServices":
     """Return the protocol implementation, which is imported on first use."""
     from connector_gateway.mcp.server import McpServices  # noqa: PLC0415  # would double the startup time

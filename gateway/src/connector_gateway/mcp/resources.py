@@ -9,8 +9,8 @@ from mcp_types import Resource, ResourceTemplate
 from pydantic_core import to_json
 from sqlalchemy import Row
 
-from connector_gateway.core.connections.selection import display_name
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.connections.usable_connections import display_name
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.tools import Tool

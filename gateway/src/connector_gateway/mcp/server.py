@@ -39,10 +39,12 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
-from connector_gateway.core.connections import ConnectionSelector
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.connections import UsableConnections
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.http.api.responses import RequestContext, common_headers, log_private
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.response_headers import common_headers
+from connector_gateway.http.api.responses import log_private
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
@@ -85,7 +87,7 @@ class McpServices:
     """The components that all MCP requests share."""
 
     def __init__(
-        self, edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
+        self, edge: ApiContext, choosing: UsableConnections, runs: RunStore, connectors: Mapping[str, AnyConnector]
     ) -> None:
         self.edge = edge
         self.selector = choosing

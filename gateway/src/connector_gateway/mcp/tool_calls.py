@@ -9,8 +9,8 @@ from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
-from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
@@ -33,7 +33,7 @@ class _DryRunFlag(msgspec.Struct):
 class ToolCaller:
     """Performs operations as tools. If no connection is specified, the only available one is used."""
 
-    def __init__(self, executor: CallExecutor, choosing: ConnectionSelector) -> None:
+    def __init__(self, executor: CallExecutor, choosing: UsableConnections) -> None:
         self._executor = executor
         self._choosing = choosing
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import CONNECTION
-from connector_gateway.core.calls.idempotency_key import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.boards import wire
+from connector_gateway.connectors.boards import vendor_models
 from connector_gateway.connectors.boards.client import authorise, parse_throttle
-from connector_gateway.connectors.boards.errors import (
+from connector_gateway.connectors.boards.vendor_errors import (
     ERRORS,
     MissingTarget,
     remove_credentials,
@@ -82,7 +82,7 @@ def test_vendor_text_is_private_and_free_of_credentials() -> None:
     vendor_text = f"Cannot GET /1/nothing?key={KEY}&token={TOKEN}&fields=id"
 
     with pytest.raises(CardNotFound) as error:
-        unwrap(create_response(404, vendor_text), wire.Card, CARD)
+        unwrap(create_response(404, vendor_text), vendor_models.Card, CARD)
 
     assert "Cannot GET /1/nothing?key=…&token=…&fields=id" == error.value.private
     assert [{"parameter": "card_id", "value": "c1"}] == error.value.details

@@ -5,25 +5,27 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards import mapping, vendor_models
 from connector_gateway.connectors.boards.models import CreateCard
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.kit.vendor_model import convert
 from gateway.tests.connectors.boards.card_client import STEPS, UNKNOWN
 
 SOME_DAY = "2026-11-20T10:00:00.000Z"
-LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
+LABELS = [
+    vendor_models.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))
+]
 
 
 def build_params(**more: Any) -> CreateCard:
     return CreateCard.model_validate({"list_id": UNKNOWN, "name": "Fix door"} | more)
 
 
-def build_checklist(*items: tuple[str, float]) -> wire.Checklist:
-    check_items = [wire.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
-    return wire.Checklist(id="c", name="QA", check_items=check_items)
+def build_checklist(*items: tuple[str, float]) -> vendor_models.Checklist:
+    check_items = [vendor_models.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
+    return vendor_models.Checklist(id="c", name="QA", check_items=check_items)
 
 
-def build_card(**more: Any) -> wire.Card:
+def build_card(**more: Any) -> vendor_models.Card:
     fields: dict[str, Any] = {
         "id": "c",
         "name": "Fix door",
@@ -33,7 +35,7 @@ def build_card(**more: Any) -> wire.Card:
         "idBoard": "b",
         "idList": "l",
     }
-    return convert(fields | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
+    return convert(fields | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, vendor_models.Card)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_action_is_ours_by_member_and_app(
 ) -> None:
     action = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
 
-    assert mapping.created_by(convert(action, wire.Action), "m", app_id) is ours
+    assert mapping.created_by(convert(action, vendor_models.Action), "m", app_id) is ours
 
 
 def test_item_positions_encode_the_intended_number_of_items() -> None:

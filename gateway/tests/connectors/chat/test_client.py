@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.errors import unwrap
+from connector_gateway.connectors.chat import vendor_models
+from connector_gateway.connectors.chat.vendor_errors import unwrap
 from connector_gateway.kit.errors import (
     ChannelArchived,
     ChannelNotFound,
@@ -25,7 +25,9 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 def vendor_error(code: str, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as error:
-        unwrap(UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
+        unwrap(
+            UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), vendor_models.Posted
+        )
     return error.value
 
 

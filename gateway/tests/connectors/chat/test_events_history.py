@@ -17,7 +17,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.chat.event_feed import APP, BOT_USER, TEAM, build_envelope, sign
 from gateway.tests.connectors.chat.event_feed import events as feed
 from gateway.tests.connectors.chat.vendor_view import (
@@ -83,7 +83,7 @@ class WatchedConnection:
         query = update(tables.watches).where(tables.watches.c.connection_id == self.connection_id)
 
         async def store_state() -> None:
-            await self.gateway.app.database.write(lambda writing: writing.execute(query.values(state=state)))
+            await self.gateway.app.database.write(lambda db: db.execute(query.values(state=state)))
 
         self.gateway.run(store_state())
 

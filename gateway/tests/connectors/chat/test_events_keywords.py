@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.connectors.chat import mapping, vendor_models
+from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
 
 
-def build_message(**fields: Any) -> wire.Message:
+def build_message(**fields: Any) -> vendor_models.Message:
     expected = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
-    return convert(expected | fields, wire.Message)
+    return convert(expected | fields, vendor_models.Message)
 
 
 @requirement("chat-42")
@@ -118,7 +118,7 @@ def test_equally_displayed_keywords_count_once() -> None:
     ],
 )
 def test_markup_is_read_as_it_is_displayed(text: str, visible: str) -> None:
-    assert visible == mapping.texts.plain_text(text)
+    assert visible == mapping.message_text.plain_text(text)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_the_searched_text_grows_linearly_with_the_message(text: str) -> None:
 
     assert "deploy deploy 7" not in mapping.keywords.matching_keywords(text, keywords)
     assert (
-        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.plain_text(text))))
+        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.message_text.plain_text(text))))
         <= 3 * len(text) + 2
     )
 
@@ -229,10 +229,10 @@ def test_conversations_are_read_if_both_permissions_are_granted(scopes: set[str]
 
 def test_threads_with_new_replies_are_read() -> None:
     messages = [
-        wire.Message(ts="1.000000"),
-        wire.Message(ts="2.000000", reply_count=1, latest_reply="5.000000"),
-        wire.Message(ts="3.000000", reply_count=1, latest_reply="4.000000"),
-        wire.Message(ts="4.000000", reply_count=1),
+        vendor_models.Message(ts="1.000000"),
+        vendor_models.Message(ts="2.000000", reply_count=1, latest_reply="5.000000"),
+        vendor_models.Message(ts="3.000000", reply_count=1, latest_reply="4.000000"),
+        vendor_models.Message(ts="4.000000", reply_count=1),
     ]
 
     assert ["2.000000", "4.000000"] == mapping.events.threads(messages, "4.500000")

@@ -5,26 +5,26 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.chat import mapping, wire
+from connector_gateway.connectors.chat import mapping, vendor_models
 from connector_gateway.kit.errors import ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
 MEMBERS_ONLY = {"chat:write"}
 
 
-def channel(**fields: Any) -> wire.Conversation:
+def channel(**fields: Any) -> vendor_models.Conversation:
     expected = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
-    return convert(expected | fields, wire.Conversation)
+    return convert(expected | fields, vendor_models.Conversation)
 
 
-def conversation(**fields: Any) -> wire.Conversation:
-    return wire.Conversation(id="D1", is_im=True, user="U1", **fields)
+def conversation(**fields: Any) -> vendor_models.Conversation:
+    return vendor_models.Conversation(id="D1", is_im=True, user="U1", **fields)
 
 
-def message(**fields: Any) -> wire.Message:
-    return convert({"ts": "1790000001.000200"} | fields, wire.Message)
+def message(**fields: Any) -> vendor_models.Message:
+    return convert({"ts": "1790000001.000200"} | fields, vendor_models.Message)
 
 
 @requirement("chat-2")
@@ -130,7 +130,9 @@ def test_types_are_converted_to_vendor_types(types: str, expected: str) -> None:
         (conversation(is_user_deleted=True), MEMBERS_ONLY, False),
     ],
 )
-def test_only_channels_that_accept_posts_are_listed(seen: wire.Conversation, scopes: set[str], *, listed: bool) -> None:
+def test_only_channels_that_accept_posts_are_listed(
+    seen: vendor_models.Conversation, scopes: set[str], *, listed: bool
+) -> None:
     assert listed == bool(mapping.channels.channels([seen], scopes))
 
 

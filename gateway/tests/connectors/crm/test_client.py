@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from connector_gateway.connectors.crm.client import CrmClient
-from connector_gateway.connectors.crm.errors import unwrap
-from connector_gateway.connectors.crm.wire import Record
+from connector_gateway.connectors.crm.vendor_errors import unwrap
+from connector_gateway.connectors.crm.vendor_models import Record
 from connector_gateway.kit.errors import (
     GatewayError,
     OptionMissing,

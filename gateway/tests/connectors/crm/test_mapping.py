@@ -8,8 +8,8 @@ import pytest
 
 from connector_gateway.connectors.crm import mapping, value_casts
 from connector_gateway.connectors.crm.client import parse_throttle
-from connector_gateway.connectors.crm.errors import unwrap
-from connector_gateway.connectors.crm.wire import Definition, Owner, Record
+from connector_gateway.connectors.crm.vendor_errors import unwrap
+from connector_gateway.connectors.crm.vendor_models import Definition, Owner, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ContactNotFound,
@@ -25,7 +25,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.mail import wire
+from connector_gateway.connectors.mail import vendor_models
 from connector_gateway.connectors.mail.client import Base64JsonReader, parse_throttle
-from connector_gateway.connectors.mail.errors import unwrap
+from connector_gateway.connectors.mail.vendor_errors import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,
@@ -106,7 +106,7 @@ def test_vendor_error_is_mapped_to_a_gateway_error(
     response: UpstreamResponse, error: type[GatewayError], *, named: bool
 ) -> None:
     with pytest.raises(error) as raised:
-        unwrap(response, wire.Labelled, MessageNotFound, named=named)
+        unwrap(response, vendor_models.Labelled, MessageNotFound, named=named)
 
     assert type(raised.value) is error
     assert "html" not in raised.value.message

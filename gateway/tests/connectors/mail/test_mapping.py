@@ -2,11 +2,11 @@
 
 import pytest
 
-from connector_gateway.connectors.mail import mapping, wire
+from connector_gateway.connectors.mail import mapping, vendor_models
 from connector_gateway.connectors.mail.mime import Mailbox
-from connector_gateway.connectors.mail.wire import SendAs
+from connector_gateway.connectors.mail.vendor_models import SendAs
 from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.wire_model import UnexpectedShape, convert
+from connector_gateway.kit.vendor_model import UnexpectedShape, convert
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 
@@ -47,10 +47,10 @@ def test_attachment_id_of_another_message_is_rejected(attachment_id: str) -> Non
         mapping.attachments.part_id(attachment_id, "19a3f0c2b7d4e851")
 
 
-def build_message(arrived_at: int, *labels: str, **headers: str) -> wire.Message:
-    header_fields = [wire.Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
-    payload = wire.Part(headers=header_fields)
-    return wire.Message(
+def build_message(arrived_at: int, *labels: str, **headers: str) -> vendor_models.Message:
+    header_fields = [vendor_models.Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
+    payload = vendor_models.Part(headers=header_fields)
+    return vendor_models.Message(
         id=str(arrived_at), thread_id="t", internal_date=str(arrived_at), label_ids=labels, payload=payload
     )
 
@@ -92,9 +92,9 @@ def build_message(arrived_at: int, *labels: str, **headers: str) -> wire.Message
     ],
 )
 def test_reply_references_the_last_answerable_message(
-    messages: list[wire.Message], expected: mapping.outgoing.ReplyTarget
+    messages: list[vendor_models.Message], expected: mapping.outgoing.ReplyTarget
 ) -> None:
-    target = mapping.outgoing.parent(wire.Thread(messages=messages), "t")
+    target = mapping.outgoing.parent(vendor_models.Thread(messages=messages), "t")
 
     assert (target.subject, target.message_id, list(target.references)) == (
         expected.subject,
@@ -107,16 +107,16 @@ def test_long_reference_chain_is_shortened_in_the_middle() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
     target = mapping.outgoing.parent(
-        wire.Thread(messages=[build_message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t"
+        vendor_models.Thread(messages=[build_message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t"
     )
 
     assert list(target.references) == ["<0@x>", *chain[41:], "<60@x>"]
 
 
 @pytest.mark.parametrize("messages", [[], [build_message(1, "DRAFT")], [build_message(1, "TRASH", "INBOX")]])
-def test_thread_without_answerable_messages_is_not_found(messages: list[wire.Message]) -> None:
+def test_thread_without_answerable_messages_is_not_found(messages: list[vendor_models.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.outgoing.parent(wire.Thread(messages=messages), "t")
+        mapping.outgoing.parent(vendor_models.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(
@@ -161,13 +161,13 @@ def test_sender_address_invalid_in_a_header_is_unexpected(addresses: list[SendAs
 @pytest.mark.parametrize("internal_date", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])
 def test_invalid_internal_date_is_rejected(internal_date: str) -> None:
     with pytest.raises(UnexpectedShape) as error:
-        convert({"id": "1", "threadId": "1", "internalDate": internal_date}, wire.Message)
+        convert({"id": "1", "threadId": "1", "internalDate": internal_date}, vendor_models.Message)
 
     assert "internalDate" == error.value.json_path
 
 
 @pytest.mark.parametrize("internal_date", ["0", "-9999999999999", "99999999999999"])
 def test_internal_date_is_converted_to_a_datetime(internal_date: str) -> None:
-    message = convert({"id": "1", "threadId": "1", "internalDate": internal_date}, wire.Message)
+    message = convert({"id": "1", "threadId": "1", "internalDate": internal_date}, vendor_models.Message)
 
     assert mapping.messages.message(message, {}).received_at.timestamp() * 1000 == int(internal_date)

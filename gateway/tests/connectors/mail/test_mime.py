@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
 from connector_gateway.connectors.mail.mime import Mailbox, OutgoingMessage
-from connector_gateway.connectors.mail.wire import Content, Header, Part
+from connector_gateway.connectors.mail.vendor_models import Content, Header, Part
 from connector_gateway.kit.errors import UpstreamUnexpected
 from harness.requirement import requirement
 

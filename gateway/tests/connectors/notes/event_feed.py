@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import Gateway, run_gateway
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
@@ -87,7 +87,7 @@ class EventFeed:
         """Return True if a poll is due or running."""
         watches = tables.watches.c
         query = select(watches.lease, watches.due_at).where(watches.connection_id == self.connection_id)
-        lease, due_at = self.gateway.run(self.gateway.app.database.read(lambda reading: reading.execute(query).one()))
+        lease, due_at = self.gateway.run(self.gateway.app.database.read(lambda db: db.execute(query).one()))
         return lease is not None or due_at <= time.time()
 
     def events(self, **query: Any) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ class EventFeed:
     def source_snapshots(self) -> dict[str, Any]:
         """Return the snapshots of data sources by identifier."""
         query = select(tables.snapshots.c.name, tables.snapshots.c.value).where(tables.snapshots.c.scope == "source")
-        rows = self.gateway.run(self.gateway.app.database.read(lambda reading: reading.execute(query).all()))
+        rows = self.gateway.run(self.gateway.app.database.read(lambda db: db.execute(query).all()))
         return {row.name: row.value for row in rows}
 
 

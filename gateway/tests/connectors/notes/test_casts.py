@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from connector_gateway.connectors.notes import mapping, value_casts, wire
+from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
 )
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 from workspace_sandbox.notes.validation import utf16_length
 
@@ -27,9 +27,9 @@ OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
 OPTIONS = [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won, at last"}, {"id": "o3", "name": " blank "}]
 
 
-def build_property(kind: str) -> wire.Property:
+def build_property(kind: str) -> vendor_models.Property:
     config = {"options": OPTIONS} if kind in OPTIONED else {}
-    return convert({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
+    return convert({"id": "p1", "name": "P", "type": kind, kind: config}, vendor_models.Property)
 
 
 OPTIONED = {"select", "multi_select", "status"}
@@ -297,7 +297,7 @@ def test_properties_are_written_by_id_and_computed_ones_skipped() -> None:
         "Score": {"id": "s", "name": "Score", "type": "formula", "formula": {}},
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
-    properties = convert(schema, dict[str, wire.Property])
+    properties = convert(schema, dict[str, vendor_models.Property])
     written, skipped = mapping.properties.to_vendor_properties(
         properties, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"}
     )
@@ -323,21 +323,21 @@ def raw_value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"id": "p1", "type": kind, kind: content, **more}
 
 
-def value(kind: str, content: Any, **more: Any) -> wire.Value:
-    return convert(raw_value(kind, content, **more), wire.Value)
+def value(kind: str, content: Any, **more: Any) -> vendor_models.Value:
+    return convert(raw_value(kind, content, **more), vendor_models.Value)
 
 
-def page(kind: str, content: Any, **more: Any) -> wire.Page:
+def page(kind: str, content: Any, **more: Any) -> vendor_models.Page:
     """Return a page with one property."""
-    return wire.Page(
+    return vendor_models.Page(
         id=UID,
         url="https://example.com",
         in_trash=False,
         created_time=datetime(2026, 11, 2, tzinfo=UTC),
         last_edited_time=datetime(2026, 11, 2, tzinfo=UTC),
-        created_by=wire.Reference(id=UID),
-        last_edited_by=wire.Reference(id=UID),
-        parent=wire.Parent(),
+        created_by=vendor_models.Reference(id=UID),
+        last_edited_by=vendor_models.Reference(id=UID),
+        parent=vendor_models.Parent(),
         properties={"P": value(kind, content, **more)},
     )
 
@@ -685,13 +685,13 @@ def test_large_blocks_are_sent_in_smaller_groups() -> None:
 # Databases
 
 
-def build_source(uid: str, title: str, *names: str) -> wire.DataSource:
+def build_source(uid: str, title: str, *names: str) -> vendor_models.DataSource:
     """Return a data source with properties of these names."""
-    return wire.DataSource(
+    return vendor_models.DataSource(
         id=uid,
-        title=[wire.RichText(plain_text=title)],
-        parent=wire.Parent(database_id=OTHER),
-        properties={name: wire.Property(id=name, name=name, type="number") for name in names},
+        title=[vendor_models.RichText(plain_text=title)],
+        parent=vendor_models.Parent(database_id=OTHER),
+        properties={name: vendor_models.Property(id=name, name=name, type="number") for name in names},
         in_trash=False,
         created_time=datetime(2026, 11, 2, tzinfo=UTC),
         last_edited_time=datetime(2026, 11, 2, tzinfo=UTC),

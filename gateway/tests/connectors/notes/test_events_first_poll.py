@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from connector_gateway.connectors.notes import events
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, run_event_feed, share, start_event_feed
 from harness.clocks import ShiftedClock
 from harness.gateway_server import WIDE
@@ -24,7 +24,7 @@ def count_row_snapshots(feed: EventFeed, title: str) -> int:
     """Return the number of stored row snapshots of a data source."""
     query = select(func.count()).select_from(tables.snapshots)
     query = query.where(tables.snapshots.c.scope == feed.source(title).id)
-    count: int = feed.gateway.run(feed.gateway.app.database.read(lambda reading: reading.execute(query).scalar_one()))
+    count: int = feed.gateway.run(feed.gateway.app.database.read(lambda db: db.execute(query).scalar_one()))
     return count
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import func, select
 
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import EventFeed, share, start_event_feed
 from harness.gateway_server import Reply
 from harness.requirement import requirement
@@ -83,9 +83,9 @@ def deliver(feed: EventFeed, body: bytes, headers: dict[str, Any], path: str = "
 def count_stored_rows(feed: EventFeed) -> tuple[int, int, int]:
     """Return the numbers of stored hooks, wakes and events."""
 
-    def count(reading: Any) -> tuple[int, int, int]:
+    def count(db: Any) -> tuple[int, int, int]:
         hooks, wakes, events = (
-            reading.execute(select(func.count()).select_from(table)).scalar_one()
+            db.execute(select(func.count()).select_from(table)).scalar_one()
             for table in (tables.hooks, tables.wakes, tables.events)
         )
         return hooks, wakes, events

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.notes import mapping, value_casts, wire
-from connector_gateway.kit.wire_model import convert
+from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
+from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 
 DATE = {"start": "2026-11-02", "end": None, "time_zone": None}
@@ -19,18 +19,18 @@ def value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"id": "p%3A1", "type": kind, kind: content, **more}
 
 
-def page(value: dict[str, Any]) -> wire.Page:
+def page(value: dict[str, Any]) -> vendor_models.Page:
     """Return a page with one property."""
-    return wire.Page(
+    return vendor_models.Page(
         id="page-1",
         url="https://example.com",
         in_trash=False,
         created_time=datetime(2026, 11, 2, tzinfo=UTC),
         last_edited_time=datetime(2026, 11, 2, tzinfo=UTC),
-        created_by=wire.Reference(id="u1"),
-        last_edited_by=wire.Reference(id="u1"),
-        parent=wire.Parent(),
-        properties={"P": convert(value, wire.Value)},
+        created_by=vendor_models.Reference(id="u1"),
+        last_edited_by=vendor_models.Reference(id="u1"),
+        parent=vendor_models.Parent(),
+        properties={"P": convert(value, vendor_models.Value)},
     )
 
 
@@ -38,7 +38,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     """Return the changes of a property between two values."""
     entries = mapping.changes.entries(page(before))
     schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
-    found_changes = mapping.changes.changes(page(after), entries, convert(schema, dict[str, wire.Property]))
+    found_changes = mapping.changes.changes(page(after), entries, convert(schema, dict[str, vendor_models.Property]))
     return [(change.before, change.after) for change in found_changes]
 
 
@@ -83,7 +83,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_value_is_converted_to_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == value_casts.event_text.text(convert(value(kind, content), wire.Value))
+    assert text == value_casts.event_text.text(convert(value(kind, content), vendor_models.Value))
 
 
 def test_all_writable_types_are_observed() -> None:

@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 import pytest
 
-from connector_gateway.connectors.notes import NOTES, mapping, wire
+from connector_gateway.connectors.notes import NOTES, mapping, vendor_models
 from connector_gateway.kit.errors import PersonNotFound
 from gateway.tests.connectors.notes.page_calls import get_workspace, new_name
 from harness.gateway_server import Gateway, Reply, run_gateway
@@ -144,7 +144,10 @@ def test_only_identifiers_are_accepted_without_user_information(fresh_gateway: G
 
 @requirement("notes-93")
 def test_suggestions_start_with_the_closest_names() -> None:
-    users = [wire.User(str(number), f"Person {number:03}", wire.Person(f"p{number}@a.test")) for number in range(200)]
+    users = [
+        vendor_models.User(str(number), f"Person {number:03}", vendor_models.Person(f"p{number}@a.test"))
+        for number in range(200)
+    ]
 
     with pytest.raises(PersonNotFound) as error:
         mapping.people.with_ids("Owner", "Persn 123", users)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from gateway.tests.connectors.notes.page_calls import get_workspace, update
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
@@ -28,12 +28,12 @@ def get_rows(gateway: Gateway) -> list[Page]:
     return [get_workspace(gateway).pages[source.rows[number]] for number in ROWS]
 
 
-def read_values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
+def read_values(gateway: Gateway, page: Page) -> dict[str, vendor_models.Value]:
     """Return a page's writable properties in the vendor's form, without files that the vendor hosts."""
     all_values = {
         prop.name: msgspec.convert(
             {"id": prop.id, "type": prop.type, **property_value(get_workspace(gateway), page, prop)},
-            wire.Value,
+            vendor_models.Value,
             strict=False,
         )
         for prop in get_full_table(gateway).properties.values()
@@ -46,7 +46,7 @@ def read_values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
     }
 
 
-def summarize(values: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
+def summarize(values: Mapping[str, vendor_models.Value]) -> dict[str, tuple[Any, str]]:
     """Return the comparison key and the event text of each value."""
     return {
         name: (value_casts.comparison.comparison_key(value), value_casts.event_text.text(value))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import value_casts
-from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.connectors.tables.vendor_models import Field
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
 from workspace_sandbox.tables.data.cell_validation import STRICT

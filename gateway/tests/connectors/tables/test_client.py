@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import wire
+from connector_gateway.connectors.tables import vendor_models
 from connector_gateway.connectors.tables.client import parse_throttle
-from connector_gateway.connectors.tables.errors import unwrap
+from connector_gateway.connectors.tables.vendor_errors import unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,
@@ -73,18 +73,18 @@ def vendor_error(kind: str, message: str = "No.") -> dict[str, Any]:
 )
 def test_a_vendor_error_is_mapped_to_a_gateway_error(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
-        unwrap(build_response(status, body), wire.RecordFields)
+        unwrap(build_response(status, body), vendor_models.RecordFields)
 
     assert expected is type(raised.value)
 
 
 def test_the_error_of_a_404_depends_on_the_request() -> None:
     with pytest.raises(BaseNotFound):
-        unwrap(build_response(404), wire.RecordFields, missing=BaseNotFound)
+        unwrap(build_response(404), vendor_models.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
         unwrap(
             build_response(403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")),
-            wire.RecordFields,
+            vendor_models.RecordFields,
             model=BaseNotFound,
         )
 
@@ -93,7 +93,7 @@ def test_vendor_text_is_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
         unwrap(
             build_response(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')),
-            wire.RecordFields,
+            vendor_models.RecordFields,
         )
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
@@ -107,7 +107,7 @@ def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
         unwrap(
             build_response(403, vendor_error("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")),
-            wire.RecordFields,
+            vendor_models.RecordFields,
         )
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
@@ -115,7 +115,10 @@ def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
 
 def test_a_missing_object_is_reported_without_vendor_text() -> None:
     with pytest.raises(FieldNotFound) as raised:
-        unwrap(build_response(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
+        unwrap(
+            build_response(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')),
+            vendor_models.RecordFields,
+        )
 
     assert [] == raised.value.details
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables import mapping, vendor_models
 from connector_gateway.connectors.tables.mapping.batches import Draft
 from connector_gateway.kit.errors import (
     OutcomeUnknown,
@@ -15,7 +15,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.vendor_model import UnexpectedShape, convert, decode_json
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "fldName", "name": "Name", "type": "singleLineText"},
@@ -26,20 +26,20 @@ NAMES = {field["id"]: field["name"] for field in FIELDS}
 FILES = {"id": "fldFiles", "name": "Files"}
 
 
-def build_table(*more: Mapping[str, Any]) -> wire.Table:
+def build_table(*more: Mapping[str, Any]) -> vendor_models.Table:
     about = {"id": "tblA", "name": "Leads", "primaryFieldId": "fldName", "fields": [*FIELDS, *more]}
-    return convert(about, wire.Table)
+    return convert(about, vendor_models.Table)
 
 
 TABLE = build_table()
 
 
-def stored_record(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
-    return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
+def stored_record(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> vendor_models.Record:
+    return convert({"id": record_id, "createdTime": at, "fields": fields}, vendor_models.Record)
 
 
-def build_row(**fields: Any) -> wire.RecordFields:
-    return wire.RecordFields(id="rec1", fields=fields)
+def build_row(**fields: Any) -> vendor_models.RecordFields:
+    return vendor_models.RecordFields(id="rec1", fields=fields)
 
 
 def build_draft(index: int = 0, **values: Any) -> Draft:
@@ -47,8 +47,8 @@ def build_draft(index: int = 0, **values: Any) -> Draft:
 
 
 def test_an_identifier_is_preferred_to_an_equal_table_name() -> None:
-    first = wire.Table(id="tblA", name="tblB", primary_field_id="fld1", fields=[])
-    second = wire.Table(id="tblB", name="Other", primary_field_id="fld2", fields=[])
+    first = vendor_models.Table(id="tblA", name="tblB", primary_field_id="fld1", fields=[])
+    second = vendor_models.Table(id="tblB", name="Other", primary_field_id="fld2", fields=[])
 
     assert second == mapping.schemas.find_table([first, second], "tblB")
     assert first == mapping.schemas.find_table([first, second], "tblA")
@@ -182,7 +182,7 @@ def test_an_attachment_is_matched_by_name_and_uploaded_size(
 ) -> None:
     intent = {"filename": "a.png", "size_bytes": 10, "digest": digest}
 
-    assert expected == mapping.attachments.is_attachment(wire.Attachment(id="att1", **item), intent)
+    assert expected == mapping.attachments.is_attachment(vendor_models.Attachment(id="att1", **item), intent)
 
 
 @pytest.mark.parametrize("name", ["fldFiles", "Files"])
@@ -212,9 +212,9 @@ def test_a_file_missing_in_the_response_is_in_doubt(cell: Any) -> None:
 
 def test_bases_without_record_access_are_not_searched() -> None:
     bases = [
-        wire.Base(id="appA", permission_level="none"),
-        wire.Base(id="appB", permission_level="read"),
-        wire.Base(id="appC"),
+        vendor_models.Base(id="appA", permission_level="none"),
+        vendor_models.Base(id="appB", permission_level="read"),
+        vendor_models.Base(id="appC"),
     ]
 
     assert ["appB", "appC"] == mapping.schemas.open_bases(bases)
@@ -230,9 +230,9 @@ def schema(kind: str, options: Any) -> bytes:
 
 @pytest.mark.parametrize("options", [{"max": "high"}, {"choices": 5}, ["anything"], "text", None])
 def test_a_new_field_type_accepts_any_options(options: Any) -> None:
-    (table,) = decode_json(schema("emotionScale", options), wire.Schema).tables
+    (table,) = decode_json(schema("emotionScale", options), vendor_models.Schema).tables
 
-    assert wire.NO_OPTIONS == table.fields[0].options()
+    assert vendor_models.NO_OPTIONS == table.fields[0].options()
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_new_field_type_accepts_any_options(options: Any) -> None:
 )
 def test_a_field_with_unknown_options_is_reported_with_its_path(kind: str, options: Any) -> None:
     with pytest.raises(UnexpectedShape) as raised:
-        decode_json(schema(kind, options), wire.Schema)
+        decode_json(schema(kind, options), vendor_models.Schema)
 
     assert "tables[0].fields[0]" == raised.value.json_path
 

@@ -10,13 +10,13 @@ from sqlalchemy import Executable, delete, func, select, update
 from connector_gateway.core.access.audit_trail import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -46,7 +46,7 @@ def audit(database: Database, clock: ManualClock) -> Audit:
 
 async def execute(database: Database, statement: Executable) -> None:
     """Change the database directly, as an attacker with write access could."""
-    await database.write(lambda writing: writing.execute(statement).rowcount)
+    await database.write(lambda db: db.execute(statement).rowcount)
 
 
 async def create_workspaces(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
@@ -94,11 +94,11 @@ async def test_a_failed_action_leaves_no_success_entry(audit: Audit, database: D
 async def test_an_unrecordable_action_is_not_performed(audit: Audit, database: Database, clock: ManualClock) -> None:
     await create_workspaces(audit, database, clock, 1)
     count = select(func.count()).select_from(tables.workspaces)
-    before = await database.read(lambda reading: reading.execute(count).scalar())
+    before = await database.read(lambda db: db.execute(count).scalar())
     with act_as(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
         await Workspaces(database, clock).create("unrecorded")
 
-    assert before == await database.read(lambda reading: reading.execute(count).scalar())
+    assert before == await database.read(lambda db: db.execute(count).scalar())
 
 
 @requirement("administration-11")

@@ -26,7 +26,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.operation import operation_names
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -143,7 +143,7 @@ async def test_a_key_is_not_stored(stores: Stores) -> None:
 async def test_only_the_digest_of_a_key_is_stored(stores: Stores) -> None:
     issued = await stores.issue()
     query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
-    row = await stores.here.database.read(lambda reading: reading.execute(query).mappings().one())
+    row = await stores.here.database.read(lambda db: db.execute(query).mappings().one())
 
     assert hashlib.sha256(issued["key"].encode()).digest() == row["digest"]
     assert issued["key"][:-4] not in str(dict(row))

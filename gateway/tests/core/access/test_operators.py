@@ -10,7 +10,7 @@ from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -21,7 +21,7 @@ TOKEN = "the token of the built-in operator"
 @pytest.fixture
 async def database(common_database_url: str) -> AsyncIterator[Database]:
     async with Database(common_database_url) as opened:
-        await opened.write(lambda writing: writing.execute(delete(tables.operators)).rowcount)
+        await opened.write(lambda db: db.execute(delete(tables.operators)).rowcount)
         yield opened
 
 
@@ -65,7 +65,7 @@ async def test_an_unknown_token_has_no_operator(operators: Operators, token: str
 @requirement("administration-1")
 async def test_a_token_is_not_stored(operators: Operators, database: Database) -> None:
     created = await operators.create("anna", "viewer")
-    row = await database.read(lambda reading: reading.execute(select(tables.operators)).one())
+    row = await database.read(lambda db: db.execute(select(tables.operators)).one())
 
     assert "token" not in await operators.show("anna")
     assert created["token"].encode() not in row.digest

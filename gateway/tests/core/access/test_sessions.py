@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, insert, select
 from connector_gateway.core.access.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -91,21 +91,21 @@ async def test_a_session_expires_and_is_deleted(sessions: Sessions, database: Da
 
     assert (session, None) == (lasting, ended)
     assert deleted >= 1
-    assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
+    assert 0 == await database.read(lambda db: db.execute(count).scalar())
 
 
 async def test_expired_sessions_are_purged_in_steps(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     row = {"expires_at": clock.now()}
     rows = [row | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
-    await database.write(lambda writing: writing.execute(insert(tables.console_sessions), rows).rowcount)
+    await database.write(lambda db: db.execute(insert(tables.console_sessions), rows).rowcount)
 
     assert [PURGE_STEP, 1, 0] == [await sessions.purge(), await sessions.purge(), await sessions.purge()]
 
 
 async def test_stored_session_data_grants_no_access(sessions: Sessions, database: Database) -> None:
-    await database.write(lambda writing: writing.execute(delete(tables.console_sessions)))
+    await database.write(lambda db: db.execute(delete(tables.console_sessions)))
     session = await sessions.begin()
-    rows = await database.read(lambda reading: reading.execute(select(tables.console_sessions)).all())
+    rows = await database.read(lambda db: db.execute(select(tables.console_sessions)).all())
 
     assert 1 == len(rows)
     assert [] == [row for row in rows if urlsafe_b64encode(row.digest).decode().rstrip("=") in session.token]

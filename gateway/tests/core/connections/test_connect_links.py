@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections.connect_links import ConnectLinks
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 
@@ -41,6 +41,6 @@ async def test_expired_links_and_consents_are_deleted_in_steps(
 ) -> None:
     consent = {"link": b"link", "browser": b"browser", "sealed": b"sealed", "expires_at": clock.now()}
     rows = [consent | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
-    await database.write(lambda writing: writing.execute(insert(tables.consents), rows).rowcount)
+    await database.write(lambda db: db.execute(insert(tables.consents), rows).rowcount)
 
     assert [PURGE_STEP, 1, 0] == [await links.purge(), await links.purge(), await links.purge()]

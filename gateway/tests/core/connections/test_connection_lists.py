@@ -74,8 +74,6 @@ async def test_a_page_uses_an_index_and_no_sorting(
 
 async def test_other_connections_to_an_account_use_an_index(sqlite_database: Database) -> None:
     query = select_same_account("notes", "conn_one")
-    query_plans = await plans(
-        sqlite_database, lambda: sqlite_database.read(lambda reading: reading.execute(query).all())
-    )
+    query_plans = await plans(sqlite_database, lambda: sqlite_database.read(lambda db: db.execute(query).all()))
 
     assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in query_plans

@@ -9,7 +9,7 @@ import pytest
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
-from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import (
@@ -55,7 +55,7 @@ def create_store(
 ) -> ConnectionStore:
     """The connections of a process, which are never refreshed."""
     known = connectors(FakeUpstream())
-    watching = WatchListener(known, clock)
+    watching = WatchLifecycle(known, clock)
     tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
     refresher = TokenRefresher(database, used_vault, tokens, watching, clock)
     return ConnectionStore(database, used_vault, known, clock, watching, token_refresher=refresher, steady=steady)

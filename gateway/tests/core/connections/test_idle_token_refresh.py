@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import insert, select, text
 
 from connector_gateway.core.background_jobs import ROUND_SECONDS
 from connector_gateway.core.connections.token_client import BUDGETS
 from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETRY_SECONDS, select_due
 from connector_gateway.kit.errors import UpstreamError
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from gateway.tests.core.connections.test_token_refresh import DAY, HOUR, OAUTH, TwoProcesses, idle, processes
 from harness.requirement import requirement
 
@@ -83,10 +83,10 @@ async def create_copies(processes: TwoProcesses, count: int, **columns: Any) -> 
     """Create *count* copies of *desk*'s connection. Their secrets cannot be decrypted, so no token is requested."""
     query = select(table).where(table.c.connection_id == processes.connection_id)
 
-    def copy(writing: Transaction) -> None:
-        row = dict(writing.execute(query).mappings().one())
+    def copy(db: SqlConnection) -> None:
+        row = dict(db.execute(query).mappings().one())
         rows = [row | columns | {"connection_id": f"conn_{number:026}"} for number in range(count)]
-        writing.execute(insert(table), rows)
+        db.execute(insert(table), rows)
 
     await processes.here.database.write(copy)
 
@@ -115,12 +115,12 @@ async def test_several_processes_share_half_of_the_budget(processes: TwoProcesse
 @requirement("connections-29")
 async def test_due_connections_among_revoked_ones_are_found_by_an_index(processes: TwoProcesses) -> None:
     await create_copies(processes, 3000, status="revoked", refresh_due_at=1.0)
-    await processes.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
+    await processes.here.database.write(lambda db: db.execute(text("ANALYZE connections")))
     database = processes.here.database
     query = select_due(processes.clock.at + 41 * DAY)
     compiled = query.compile(database._engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
-    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {compiled}").all())
+    plan = await database.read(lambda db: db.exec_driver_sql(f"{explain} {compiled}").all())
 
     assert "ix_connections_refresh_due_at" in repr(plan)
     assert "SCAN connections" not in repr(plan)

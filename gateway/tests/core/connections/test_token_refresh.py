@@ -18,7 +18,7 @@ from connector_gateway.core.connections import (
 )
 from connector_gateway.core.connections.token_client import GrantRejected
 from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
-from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
@@ -109,7 +109,7 @@ def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -
 def process(database: Database, issuer: Issuer, clock: ManualClock) -> ConnectionStore:
     vault = Vault(SecretKeys(["a secret that only tests know"]))
     known = {name: replace(one, oauth=OAUTH) for name, one in connectors(FakeUpstream()).items()}
-    changes = WatchListener(known, clock)
+    changes = WatchLifecycle(known, clock)
     refresher = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
     return ConnectionStore(database, vault, known, clock, changes, token_refresher=refresher)
 

@@ -14,7 +14,7 @@ from connector_gateway.core.events.access_probe import (
 )
 from connector_gateway.core.events.access_probe import AuthorisationProbe as Asking
 from connector_gateway.core.events.polling import LeaseLost
-from connector_gateway.core.events.watch_listener import MAX_SEARCH_BACK_SECONDS
+from connector_gateway.core.events.watch_lifecycle import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId

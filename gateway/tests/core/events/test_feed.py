@@ -8,11 +8,11 @@ from sqlalchemy import func, select, update
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.events.feed import Feed, Gap
-from connector_gateway.core.webhooks.delivery_positions import mark_due
+from connector_gateway.core.outbound_webhooks.delivery_positions import mark_due
 from connector_gateway.kit.clock import DAY_SECONDS, utc_datetime
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON
@@ -158,14 +158,14 @@ async def test_no_event_appears_before_one_that_was_read(node: Node, database_ur
         ]
         await asyncio.gather(*both)
     query = select(tables.events.c.sequence).where(tables.events.c.connection_id == connection)
-    sequences = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
+    sequences = await node.app.database.read(lambda db: db.execute(query).scalars().all())
 
     assert set(range(1, 51)) == set(sequences)
 
 
 async def _count(node: Node, table: Any) -> int:
     count: int = await node.app.database.read(
-        lambda reading: reading.execute(select(func.count()).select_from(table)).scalar_one()
+        lambda db: db.execute(select(func.count()).select_from(table)).scalar_one()
     )
     return count
 
@@ -196,7 +196,7 @@ async def test_an_event_moved_to_another_connection_cannot_be_decrypted(node: No
     of = tables.events.c
     taken = select(of.sealed).where(of.connection_id == first).scalar_subquery()
     move = update(tables.events).where(of.connection_id == second).values(sealed=taken)
-    await node.app.database.write(lambda writing: writing.execute(move).rowcount)
+    await node.app.database.write(lambda db: db.execute(move).rowcount)
 
     with pytest.raises(SecretUnreadable):
         await node.list_plants(second)
@@ -207,7 +207,7 @@ async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> No
     connection = await node.connect()
     await node.see(connection, sprouted("a"), sprouted("b"))
     plain = update(tables.events).where(tables.events.c.sequence == 1).values(sealed=None, data={"plant": "old"})
-    await node.app.database.write(lambda writing: writing.execute(plain).rowcount)
+    await node.app.database.write(lambda db: db.execute(plain).rowcount)
     (_, oldest), _ = await node.app._feed.latest(connection)
 
     assert ["old", "b"] == await node.list_plants(connection)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.core.events.hook_verification import WINDOW_SECONDS, HookVerification
+from connector_gateway.core.events.inbound_hook_secrets import WINDOW_SECONDS, HookVerification
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidSignature

@@ -23,7 +23,7 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
 from connector_gateway.kit.events import PollContext, Snapshot
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.unavailable_database import storage_unavailable
 from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted
@@ -35,7 +35,7 @@ from harness.wait import until
 
 async def watch_row(node: Node, connection_id: Any) -> Any:
     query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
-    return await node.app.database.read(lambda reading: reading.execute(query).first())
+    return await node.app.database.read(lambda db: db.execute(query).first())
 
 
 async def wait_for_polls(node: Node, times: int = 1) -> None:
@@ -44,7 +44,7 @@ async def wait_for_polls(node: Node, times: int = 1) -> None:
     async def ended() -> bool:
         begun = len(node.garden.polls) >= times
         query = select(tables.watches.c.lease)
-        leases = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
+        leases = await node.app.database.read(lambda db: db.execute(query).scalars().all())
         return begun and not any(leases)
 
     await until(ended)
@@ -251,7 +251,7 @@ async def test_polls_deferred_by_a_wrong_clock_are_due_at_the_start(node: Node) 
     await wait_for_polls(node)
     await node.tasks.pop().__aexit__()
     later = update(tables.watches).values(due_at=node.clock.at + 3600, whole_at=node.clock.at + 3600)
-    await node.app.database.write(lambda writing: writing.execute(later))
+    await node.app.database.write(lambda db: db.execute(later))
     await node.watch()
     await wait_for_polls(node, 2)
 
@@ -544,7 +544,7 @@ async def test_a_hook_can_report_a_withdrawn_authorisation(push_node: Node) -> N
 async def test_a_hook_secret_is_accepted_once(node: Node) -> None:
     await node.deliver_secret()
     hook = await node.app.hooks.show("garden")
-    stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
+    stored = await node.app.database.read(lambda db: db.execute(select(tables.hooks.c.sealed)).scalar_one())
     await node.app.hooks.forget("garden")
     again = await node.deliver_secret()
 

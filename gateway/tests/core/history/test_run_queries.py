@@ -9,9 +9,9 @@ from sqlalchemy import Connection, delete, insert
 from connector_gateway.core.history import runs as module
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import INTERRUPT_ABANDONED
-from connector_gateway.core.writes.idempotency_claims import DELETE_ABANDONED
+from connector_gateway.core.writes.idempotency import DELETE_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.history.test_runs import Node
 from harness.clocks import ManualClock
@@ -73,7 +73,7 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
 ) -> None:
     good, bad = await node.record(connection_id="conn_7"), await node.record(NO, connection_id="conn_7")
     await node.record(NO, connection_id="conn_8")
-    await node.database.write(lambda writing: add_connection(writing, "conn_7", node.workspace_id))
+    await node.database.write(lambda db: add_connection(db, "conn_7", node.workspace_id))
     workspace_id = node.workspace_id if named else None
     page = await node.runs.page(workspace_id, connection_id="conn_7", status=status)
     expected = {None: [bad, good], "error": [bad], "ok": [good]}[status]
@@ -81,12 +81,10 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
     assert [run.run_id for run in expected] == [row["run_id"] for row in page.rows]
 
 
-def add_connection(writing: Connection, connection_id: str, workspace_id: str) -> None:
+def add_connection(db: Connection, connection_id: str, workspace_id: str) -> None:
     """Create a connection with this identifier in its own workspace."""
-    writing.execute(delete(tables.connections).where(tables.connections.c.connection_id == connection_id))
-    writing.execute(
-        insert(tables.workspaces), {"workspace_id": workspace_id, "name": "", "plan": "free", "created_at": 1}
-    )
+    db.execute(delete(tables.connections).where(tables.connections.c.connection_id == connection_id))
+    db.execute(insert(tables.workspaces), {"workspace_id": workspace_id, "name": "", "plan": "free", "created_at": 1})
     row = {
         "connection_id": connection_id,
         "workspace_id": workspace_id,
@@ -95,7 +93,7 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
         "sealed": b"",
     }
     dates = {"created_at": 1, "updated_at": 1}
-    writing.execute(insert(tables.connections), {**row, **dates, "status": "active", "settings": {}, "deleted": False})
+    db.execute(insert(tables.connections), {**row, **dates, "status": "active", "settings": {}, "deleted": False})
 
 
 # Query plans of the embedded database
@@ -137,7 +135,7 @@ async def test_a_page_needs_no_sorting(sqlite_node: Node) -> None:
 @pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, DELETE_ABANDONED])
 async def test_runs_of_dead_processes_are_found_by_an_index(sqlite_node: Node, statement: Any) -> None:
     query_plans = await plans(
-        sqlite_node.database, lambda: sqlite_node.database.write(lambda writing: writing.execute(statement))
+        sqlite_node.database, lambda: sqlite_node.database.write(lambda db: db.execute(statement))
     )
 
     assert not [step for step in query_plans if step.startswith("SCAN") and "INDEX" not in step]

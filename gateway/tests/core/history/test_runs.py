@@ -20,7 +20,7 @@ from connector_gateway.core.heartbeats import (
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.idempotency_claims import Claims
+from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.kit.errors import (
     GatewayError,
     InternalError,
@@ -430,7 +430,7 @@ async def test_the_single_process_check_works_before_tables_exist(postgres_serve
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
         await Node(database, clock).processes.wait_until_single()
-        there = await database.read(lambda reading: inspect(reading).get_table_names())
+        there = await database.read(lambda db: inspect(db).get_table_names())
         database.dispose()
 
     assert [] == there

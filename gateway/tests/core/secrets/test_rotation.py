@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES, STEP, RotationResult, SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from harness.requirement import requirement
 
@@ -46,9 +46,9 @@ class EncryptedRows:
     async def sealed(self) -> list[tuple[str, bytes]]:
         """Return the ciphertexts with their owners."""
 
-        def read_rows(reading: Any) -> list[tuple[str, bytes]]:
+        def read_rows(db: Any) -> list[tuple[str, bytes]]:
             results = [
-                reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in ENCRYPTED_TABLES.values()
+                db.execute(select(*table.primary_key, table.c.sealed)).all() for table in ENCRYPTED_TABLES.values()
             ]
             return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in results for row in rows if row[-1]]
 
@@ -58,7 +58,7 @@ class EncryptedRows:
         """Replace the secrets of a connection."""
         here = tables.connections.c.connection_id == connection_id
         change = update(tables.connections).where(here).values(sealed=sealed)
-        await self.database.write(lambda writing: writing.execute(change).rowcount)
+        await self.database.write(lambda db: db.execute(change).rowcount)
 
 
 @pytest.fixture
@@ -94,16 +94,16 @@ async def encrypted_rows(database_url: str) -> AsyncIterator[EncryptedRows]:
         },
     ]
 
-    def prepare(writing: Any) -> None:
+    def prepare(db: Any) -> None:
         workspace = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.0}
-        writing.execute(insert(tables.workspaces), workspace)
-        writing.execute(insert(tables.connections), [*connections, gone])
-        writing.execute(insert(tables.hooks), hook)
-        writing.execute(insert(tables.webhooks), webhook)
+        db.execute(insert(tables.workspaces), workspace)
+        db.execute(insert(tables.connections), [*connections, gone])
+        db.execute(insert(tables.hooks), hook)
+        db.execute(insert(tables.webhooks), webhook)
         for row in claims:
-            writing.execute(insert(tables.claims), row)
+            db.execute(insert(tables.claims), row)
         for row in events:
-            writing.execute(insert(tables.events), row)
+            db.execute(insert(tables.events), row)
 
     async with Database(database_url) as database:
         await database.write(prepare)
@@ -137,7 +137,7 @@ async def test_rows_without_a_secret_are_reported_and_unchanged(encrypted_rows: 
     foreign = vault(FOREIGN).encrypt({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await encrypted_rows.database.write(
-        lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
+        lambda db: db.execute(update(tables.connections).where(here), {"sealed": foreign})
     )
     report = await SecretRotation(encrypted_rows.database, vault(NEW, OLD)).rotate()
 
@@ -152,7 +152,7 @@ async def test_rows_changed_during_a_rotation_are_unchanged_by_it(encrypted_rows
     renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await encrypted_rows.database.write(
-        lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
+        lambda db: db.execute(update(tables.connections).where(here), {"sealed": renewed})
     )
     await rotation._encrypt_again(tables.connections, rows, rotated := RotationResult())
 

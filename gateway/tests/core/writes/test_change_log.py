@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.kit.identifiers import RunId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import CoreFixture
 from harness.requirement import requirement
@@ -92,6 +92,6 @@ async def test_changes_that_earlier_releases_recorded_by_account_alone_still_cou
         "run_id": ulid(),
         "changed_at": clock.at,
     }
-    await core.app.database.write(lambda writing: writing.execute(insert(tables.changed), row).rowcount)
+    await core.app.database.write(lambda db: db.execute(insert(tables.changed), row).rowcount)
 
     assert await is_changed(core, compared, name)

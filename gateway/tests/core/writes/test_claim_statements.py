@@ -3,7 +3,7 @@
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import BindParameter
 
-from connector_gateway.core.writes.idempotency_claims import (
+from connector_gateway.core.writes.idempotency import (
     DELETE,
     DELETE_UNUSED,
     LEAVE_IN_DOUBT,

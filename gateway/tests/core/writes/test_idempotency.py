@@ -11,7 +11,7 @@ from connector_gateway.core.connections import Vault
 from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
 )
 from connector_gateway.kit.models import format_timestamp
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     REJECTED,
@@ -68,7 +68,7 @@ async def test_a_retry_returns_the_first_result_with_its_own_run(core: CoreFixtu
 async def test_the_first_result_is_stored_encrypted(core: CoreFixture) -> None:
     first = await core.put()
     query = select(tables.claims.c.sealed).where(is_own_claim(core))
-    sealed = await core.app.database.read(lambda reading: reading.execute(query).scalar_one())
+    sealed = await core.app.database.read(lambda db: db.execute(query).scalar_one())
 
     assert {"thing_id": "thing 1"} == data(first)
     assert b"thing" not in sealed
@@ -79,7 +79,7 @@ async def test_a_retry_with_an_unreadable_first_result_sends_nothing(core: CoreF
     await core.put()
     sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
     foreign = update(tables.claims).where(is_own_claim(core)).values(sealed=sealed)
-    await core.app.database.write(lambda writing: writing.execute(foreign).rowcount)
+    await core.app.database.write(lambda db: db.execute(foreign).rowcount)
     error = await catch_error(core)
 
     assert ("secret_unreadable", ["cup"]) == (error.code, core.shelf.things)

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import SETTLE_SECONDS, CoreFixture, cover_thing, data, in_doubt, make_thing, run_core
 from harness.requirement import requirement
@@ -178,11 +178,11 @@ async def test_a_call_that_lost_its_claim_changes_nothing(core: CoreFixture) -> 
     late = asyncio.create_task(catch_error(core))
     await core.shelf.wait_for_request()
     taken = update(tables.claims).values(run_id="run_of_another", attempt=2)
-    await core.app.database.write(lambda writing: writing.execute(taken))
+    await core.app.database.write(lambda db: db.execute(taken))
     core.shelf.gate.set()
     error = await late
     query = select(tables.claims.c.run_id, tables.claims.c.state).where(tables.claims.c.idempotency_key == "key-1")
-    row = await core.app.database.read(lambda reading: reading.execute(query).all())
+    row = await core.app.database.read(lambda db: db.execute(query).all())
 
     assert "idempotency_in_progress" == error.code
     assert ("run_of_another", "held") in row
@@ -192,7 +192,7 @@ async def test_a_call_that_lost_its_claim_changes_nothing(core: CoreFixture) -> 
 async def test_an_unreadable_first_call_is_reported_and_nothing_is_sent(core: CoreFixture, clock: ManualClock) -> None:
     await drop_request(core)
     spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
-    await core.app.database.write(lambda writing: writing.execute(spoilt))
+    await core.app.database.write(lambda db: db.execute(spoilt))
     clock.at += SETTLE_SECONDS
     error = await catch_error(core)
     retry = await catch_error(core)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused

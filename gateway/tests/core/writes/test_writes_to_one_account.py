@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.oauth import Account
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     SETTLE_SECONDS,
@@ -229,14 +229,14 @@ async def test_an_earlier_change_does_not_prevent_resending_one_in_doubt(core: C
 async def test_change_records_are_purged_once_no_step_can_be_in_doubt(core: CoreFixture, clock: ManualClock) -> None:
     clock.at = time()
     changed = tables.changed
-    await core.app.database.write(lambda writing: writing.execute(delete(changed)).rowcount)
+    await core.app.database.write(lambda db: db.execute(delete(changed)).rowcount)
     await core.put("first", operation=label_thing)
     count = select(changed.c.change_id)
     await core.app._change_log.purge()
-    rows = await core.app.database.read(lambda reading: reading.execute(count).all())
+    rows = await core.app.database.read(lambda db: db.execute(count).all())
     clock.at += 4 * 24 * 60 * 60
     await core.app._change_log.purge()
-    left = await core.app.database.read(lambda reading: reading.execute(count).all())
+    left = await core.app.database.read(lambda db: db.execute(count).all())
 
     assert [] != rows
     assert [] == left

@@ -132,7 +132,7 @@ def test_a_connection_is_tested(gateway: Gateway) -> None:
 
 @requirement("connections-10")
 def test_no_connect_link_is_created_without_an_oauth_app(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway.app._tokens, "_sites", {})
+    monkeypatch.setattr(gateway.app._tokens, "_connectors", {})
     reply = create(gateway, credentials=None)
 
     assert (409, "connect_not_set_up") == (reply.status, reply.code)

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
 from connector_gateway.core.access.keys import KeyScope
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.connect_pages import BrowserUser, connected, heading, open_link, page_texts, reconnecting, user
 from harness.consent_pages import Browser
 from harness.gateway_server import Gateway
@@ -142,7 +142,7 @@ def test_a_consent_response_can_be_used_once(gateway: Gateway, browser_user: Bro
 async def expire_consents(gateway: Gateway) -> None:
     """Let every consent expire."""
     past = update(tables.consents).values(expires_at=0.0)
-    await gateway.app.database.write(lambda writing: writing.execute(past).rowcount)
+    await gateway.app.database.write(lambda db: db.execute(past).rowcount)
 
 
 @requirement("connections-7")

@@ -8,10 +8,10 @@ from sqlalchemy import func, select, update
 
 from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.access.wrong_token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from harness.gateway_server import OPERATOR, Gateway, restartable_gateway, run_gateway
 from harness.html_browser import Browser
 from harness.requirement import requirement
@@ -241,10 +241,10 @@ def test_an_idle_session_redirects_to_sign_in(operator: Browser, gateway: Gatewa
 
 async def _set_last_seen(gateway: Gateway, seen_at: float) -> None:
     change = update(tables.console_sessions).values(seen_at=seen_at)
-    await gateway.app.database.write(lambda writing: writing.execute(change).rowcount)
+    await gateway.app.database.write(lambda db: db.execute(change).rowcount)
 
 
 async def _last_seen(gateway: Gateway) -> float:
     """Return the last-used time of a session."""
     query = select(func.max(tables.console_sessions.c.seen_at))
-    return float(await gateway.app.database.read(lambda reading: reading.execute(query).scalar_one()))
+    return float(await gateway.app.database.read(lambda db: db.execute(query).scalar_one()))

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.boards.data.state import Position
-from workspace_sandbox.boards.errors import ApiError, invalid
+from workspace_sandbox.boards.error_responses import ApiError, invalid
 from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 from workspace_sandbox.kit.strict_json import parse_json
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.boards import errors
+from workspace_sandbox.boards import error_responses
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, read_credentials
 from workspace_sandbox.boards.api import batch
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
@@ -47,7 +47,7 @@ class BoardsEmulator(Emulator):
     user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True
-    errors = errors
+    errors = error_responses
     oauth: TrelloOAuth
     # The vendor's document lists these fields as separate routes. The general routes of fields serve them.
     published_aliases = (
@@ -88,7 +88,7 @@ class BoardsEmulator(Emulator):
     def check_request(self, request: web.Request) -> None:
         """Reject a request line that is too long."""
         if len(f"{request.method} {request.raw_path} HTTP/1.1") > MAX_REQUEST_LINE_BYTES:
-            raise errors.too_long()
+            raise error_responses.too_long()
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
         """Return headers with the remaining budgets."""
@@ -105,7 +105,7 @@ class BoardsEmulator(Emulator):
         result = self._perform(route, request.match_info, presented, arguments)
         # Only the creation of a webhook sends another request first.
         result = await result if isinstance(result, Coroutine) else result
-        return errors.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
+        return error_responses.to_response(200 if route.method == "GET" else self.context.knobs["write_status"], result)
 
     def _emit(self, action: Action) -> None:
         self._deliverer.deliver(self.store.webhooks, action)

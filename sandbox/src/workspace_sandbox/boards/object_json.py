@@ -15,7 +15,7 @@ from workspace_sandbox.boards.data.state import (
     Label,
     Member,
 )
-from workspace_sandbox.boards.errors import limit_exceeded
+from workspace_sandbox.boards.error_responses import limit_exceeded
 from workspace_sandbox.boards.object_fields import (
     ACTION,
     ATTACHMENT,

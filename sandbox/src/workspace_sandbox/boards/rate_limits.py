@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workspace_sandbox.boards.errors import ApiError, limit_exceeded
+from workspace_sandbox.boards.error_responses import ApiError, limit_exceeded
 from workspace_sandbox.kit import rate_limits
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import Budgets

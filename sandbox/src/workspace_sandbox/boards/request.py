@@ -24,9 +24,9 @@ from workspace_sandbox.boards.data.state import (
 )
 from workspace_sandbox.boards.data.store import Store
 from workspace_sandbox.boards.deliveries import WebhookSender
-from workspace_sandbox.boards.errors import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, ApiError
+from workspace_sandbox.boards.error_responses import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, ApiError
 from workspace_sandbox.boards.object_fields import Fields
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, CustomField)
 

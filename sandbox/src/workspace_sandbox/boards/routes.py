@@ -33,7 +33,7 @@ from workspace_sandbox.boards.api import (
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import custom_field_objects
-from workspace_sandbox.boards.errors import INVALID_ID, MISSING_SCOPES, ApiError
+from workspace_sandbox.boards.error_responses import INVALID_ID, MISSING_SCOPES, ApiError
 from workspace_sandbox.boards.object_fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
 from workspace_sandbox.boards.request import KINDS, ApiRequest
 from workspace_sandbox.kit.routes import PageRoute, Route, page

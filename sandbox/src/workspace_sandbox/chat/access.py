@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.errors import ApiError
-from workspace_sandbox.kit.errors import PreparedErrorResponse
+from workspace_sandbox.chat.error_responses import ApiError
+from workspace_sandbox.kit.error_responses import PreparedErrorResponse
 from workspace_sandbox.kit.oauth.consent_page import ConsentAccount, ConsentForm, Decision, render_page
 from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.chat.errors import ApiError, invalid_arguments
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.chat.error_responses import ApiError, invalid_arguments
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.oauth.server import read_basic_auth
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.chat import errors
+from workspace_sandbox.chat import error_responses
 from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installation, SlackOAuth
 from workspace_sandbox.chat.api.scheduled_messages import post_due
 from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.data import default_data, seeding
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, WebhookSender
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.rate_limits import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, ApiRoute
@@ -54,7 +54,7 @@ class ChatEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
-    errors = errors
+    errors = error_responses
     oauth: SlackOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
@@ -133,7 +133,7 @@ class ChatEmulator(Emulator):
     async def serve(self, method: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Return the response to a request to *method*, with status 200 unless it is throttled."""
         if request.method not in {"GET", "POST"}:
-            raise errors.unknown_route(request, 200)
+            raise error_responses.unknown_route(request, 200)
         warnings: list[str] = []
         headers: dict[str, str] = {}
         try:
@@ -153,7 +153,7 @@ class ChatEmulator(Emulator):
             if error.status != 200:
                 raise
             body = error.body()
-        return web.json_response(errors.with_warnings(body, warnings), headers=headers)
+        return web.json_response(error_responses.with_warnings(body, warnings), headers=headers)
 
     def _run(self, method: ApiRoute, received: ParsedRequest, installation: Installation) -> dict[str, Any]:
         """Check the scopes of a request and perform it."""

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Slack's rate limits, by method and workspace, and for posts by channel."""
 
-from workspace_sandbox.chat.errors import rate_limited
+from workspace_sandbox.chat.error_responses import rate_limited
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
 

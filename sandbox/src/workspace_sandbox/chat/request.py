@@ -9,7 +9,7 @@ from workspace_sandbox.chat.access import Installation, SlackOAuth
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.data.channel import Channel, ChannelType
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.rate_limits import RateLimiter
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}

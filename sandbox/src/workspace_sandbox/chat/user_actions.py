@@ -9,7 +9,7 @@ from workspace_sandbox.chat.api.messages import escape as escape_text
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
 from workspace_sandbox.chat.data.files import File
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.user_actions import (
     DELIVERIES,
     ActionField,

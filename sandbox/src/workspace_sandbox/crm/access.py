@@ -7,10 +7,17 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.crm.data.account import MAIN, PortalAccount
-from workspace_sandbox.crm.errors import ApiError, OAuthError, expired, invalid, missing_scopes, unauthenticated
+from workspace_sandbox.crm.error_responses import (
+    ApiError,
+    OAuthError,
+    expired,
+    invalid,
+    missing_scopes,
+    unauthenticated,
+)
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.oauth.consent_page import ConsentAccount, ConsentForm, Decision
 from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token, read_bearer_token
 

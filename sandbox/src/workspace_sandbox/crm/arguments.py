@@ -7,8 +7,8 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
+from workspace_sandbox.kit.error_responses import require
 
 MAX_INPUTS = 100
 MAX_DIGITS = 18

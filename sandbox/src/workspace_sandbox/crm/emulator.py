@@ -5,19 +5,19 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.crm import errors
+from workspace_sandbox.crm import error_responses
 from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, HubSpotOAuth
 from workspace_sandbox.crm.data import default_data, seeding
 from workspace_sandbox.crm.data.account import MAIN
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import WebhookSender
-from workspace_sandbox.crm.errors import ApiError, error_page
+from workspace_sandbox.crm.error_responses import ApiError, error_page
 from workspace_sandbox.crm.rate_limits import RateLimiter
 from workspace_sandbox.crm.routes import ROUTES, ApiRoute
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.errors import VendorErrorResponse
+from workspace_sandbox.kit.error_responses import VendorErrorResponse
 from workspace_sandbox.kit.input_validation import Field, json_object, one_of
 from workspace_sandbox.kit.knob_validation import or_null
 
@@ -62,7 +62,7 @@ class CrmEmulator(Emulator):
     routes = ROUTES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
-    errors = errors
+    errors = error_responses
     oauth: HubSpotOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from workspace_sandbox.crm.errors import too_many
+from workspace_sandbox.crm.error_responses import too_many
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.errors import ApiError
+from workspace_sandbox.crm.error_responses import ApiError
 from workspace_sandbox.kit.clock import format_timestamp
 
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import ErrorFactory, VendorErrorResponse
+from workspace_sandbox.kit.error_responses import ErrorFactory, VendorErrorResponse
 from workspace_sandbox.kit.input_validation import Field
 from workspace_sandbox.kit.oauth.server import OAuth
 from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
+from workspace_sandbox.kit.error_responses import PreparedErrorResponse, VendorErrorResponse
 from workspace_sandbox.kit.oauth.consent_page import Checkbox, ConsentAccount, ConsentForm, Decision, render_page
 from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
 from workspace_sandbox.mail.data.state import Mailbox

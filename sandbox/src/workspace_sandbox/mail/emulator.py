@@ -9,12 +9,12 @@ from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import RecordedRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
 from workspace_sandbox.kit.knob_validation import or_null, texts
 from workspace_sandbox.kit.oauth.server import Token
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.mail import errors as mail_errors
+from workspace_sandbox.mail import error_responses as mail_errors
 from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH, GoogleOAuth
 from workspace_sandbox.mail.api import uploads
@@ -25,7 +25,7 @@ from workspace_sandbox.mail.api.uploads import MAX_UPLOAD_BYTES
 from workspace_sandbox.mail.data import default_data, seeding
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
-from workspace_sandbox.mail.errors import FORCED, THROTTLES, ApiError
+from workspace_sandbox.mail.error_responses import FORCED, THROTTLES, ApiError
 from workspace_sandbox.mail.http_messages import HttpRequest, Reply
 from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices

@@ -4,7 +4,7 @@ from collections import Counter
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
-from workspace_sandbox.mail.errors import THROTTLES, concurrent, retry_after_429
+from workspace_sandbox.mail.error_responses import THROTTLES, concurrent, retry_after_429
 
 UNITS_PER_MINUTE = 6_000
 SENDS_PER_DAY = 2_000

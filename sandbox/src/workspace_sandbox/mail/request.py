@@ -12,7 +12,7 @@ from workspace_sandbox.mail.api.attachment_ids import Attachments
 from workspace_sandbox.mail.api.message_json import Resources
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.data.transport import MailTransport
-from workspace_sandbox.mail.errors import invalid_value, unknown_parameter
+from workspace_sandbox.mail.error_responses import invalid_value, unknown_parameter
 from workspace_sandbox.mail.rate_limits import RateLimiter
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from workspace_sandbox.kit.strict_json import parse_json
-from workspace_sandbox.mail.errors import bad_mask, invalid_value, unknown_name, unparsable
+from workspace_sandbox.mail.error_responses import bad_mask, invalid_value, unknown_name, unparsable
 
 Kind: TypeAlias = "str | tuple[str, ...] | Mapping[str, Kind] | list[Kind]"
 Shape: TypeAlias = Mapping[str, Kind]

@@ -11,7 +11,7 @@ from workspace_sandbox.kit.oauth.server import Grant, OAuth, Token
 from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.data import property_values
 from workspace_sandbox.notes.data.state import ShareOption, User, Workspace, WorkspaceInstallation
-from workspace_sandbox.notes.errors import ApiError, invalid, json_response
+from workspace_sandbox.notes.error_responses import ApiError, invalid, json_response
 from workspace_sandbox.notes.request import read_body
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"

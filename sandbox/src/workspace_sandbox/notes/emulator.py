@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of
 from workspace_sandbox.kit.knob_validation import or_null
 from workspace_sandbox.kit.oauth.server import read_bearer_token
-from workspace_sandbox.notes import errors
+from workspace_sandbox.notes import error_responses
 from workspace_sandbox.notes.access import TOKEN, NotionOAuth
 from workspace_sandbox.notes.data import default_data, seeding
 from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallation
 from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
-from workspace_sandbox.notes.errors import ApiError
+from workspace_sandbox.notes.error_responses import ApiError
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.rate_limits import RateLimiter
@@ -49,7 +49,7 @@ class NotesEmulator(Emulator):
 
     user_actions = ACTS
     routes = ROUTES
-    errors = errors
+    errors = error_responses
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
@@ -128,7 +128,7 @@ class NotesEmulator(Emulator):
             ],
             body=await read_body(request),
         )
-        return errors.json_response(200, route.handler(api_request), self.context.request_id())
+        return error_responses.json_response(200, route.handler(api_request), self.context.request_id())
 
     def _authenticate(self, value: str) -> WorkspaceInstallation:
         token = require(self.oauth.find_valid(value, "access"), ApiError(401, "unauthorized", "API token is invalid."))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from workspace_sandbox.notes import validation
-from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.error_responses import invalid
 
 MAX_SIZE = 100
 MAX_CURSORS = 10_000

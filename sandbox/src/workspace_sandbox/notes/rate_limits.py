@@ -4,7 +4,7 @@ import math
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import TokenBucket
-from workspace_sandbox.notes import errors
+from workspace_sandbox.notes import error_responses
 
 RATE = 3.0
 BURST = 10.0
@@ -23,4 +23,4 @@ class RateLimiter:
         if self._context.knobs["limits"]:
             wait = self.buckets.setdefault(token, TokenBucket(RATE, BURST)).spend(self._context.clock.now())
             if wait:
-                raise errors.rate_limited(math.ceil(wait))
+                raise error_responses.rate_limited(math.ceil(wait))

@@ -9,9 +9,9 @@ from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.strict_json import parse_json
-from workspace_sandbox.notes import errors, validation
+from workspace_sandbox.notes import error_responses, validation
 from workspace_sandbox.notes.data.state import User, Workspace
-from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.error_responses import ApiError, invalid
 from workspace_sandbox.notes.object_json import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 
@@ -51,7 +51,7 @@ class ApiRequest:
     def check_data_sources(self) -> None:
         """Reject versions without data sources."""
         if self.responses.version < WITH_SOURCES:
-            raise errors.bad_url()
+            raise error_responses.bad_url()
 
 
 def cursor_scope(*parts: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.input_validation import json_object
 from workspace_sandbox.kit.user_actions import DELIVERIES, ActionField, UserAction, UserActions, optional, reader_for
 from workspace_sandbox.notes import validation

@@ -9,7 +9,7 @@ import re
 from typing import Any
 from uuid import UUID
 
-from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.error_responses import ApiError, invalid
 
 UNDEFINED: Any = object()
 UUID_FORM = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse, require
+from workspace_sandbox.kit.error_responses import PreparedErrorResponse, VendorErrorResponse, require
 from workspace_sandbox.kit.oauth.consent_page import (
     Checkbox,
     ConsentAccount,
@@ -28,7 +28,7 @@ from workspace_sandbox.kit.oauth.server import (
 )
 from workspace_sandbox.tables.data.state import Base, User
 from workspace_sandbox.tables.data.workspace import Workspace
-from workspace_sandbox.tables.errors import unauthenticated
+from workspace_sandbox.tables.error_responses import unauthenticated
 
 TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - valid only in the emulator
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"

@@ -12,7 +12,7 @@ from aiohttp import web
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
 from workspace_sandbox.kit.knob_validation import or_null
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, AirtableOAuth
 from workspace_sandbox.tables.api import attachments
 from workspace_sandbox.tables.data import default_data, record_queries, seeding
@@ -57,7 +57,7 @@ class TablesEmulator(Emulator):
     user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True
-    errors = errors
+    errors = error_responses
     oauth: AirtableOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
@@ -134,10 +134,10 @@ class TablesEmulator(Emulator):
         if identifier is None:
             return self.workspace.bases[0]
         if not identifier.startswith("app"):
-            raise errors.not_found()
+            raise error_responses.not_found()
         base = self.workspace.base(identifier)
         if base is None or self._permission(access, base) == "none":
-            raise errors.no_such_model()
+            raise error_responses.no_such_model()
         return base
 
     def _permission(self, access: Access, base: Base) -> str:
@@ -148,7 +148,7 @@ class TablesEmulator(Emulator):
     def _check_permission(self, route: ApiRoute, access: Access, base: Base) -> None:
         role_index = PERMISSIONS.index(self._permission(access, base))
         if (route.scope and route.scope not in access.scopes) or role_index < PERMISSIONS.index(route.permission):
-            raise errors.forbidden()
+            raise error_responses.forbidden()
 
     def _create_request(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> ApiRequest:
         return ApiRequest(
@@ -172,7 +172,7 @@ class TablesEmulator(Emulator):
         """Fail a valid write once, if the knob ``next_write`` requests it."""
         if route.writes and self.context.knobs["next_write"] == "503_retriable":
             self.context.knobs["next_write"] = ""
-            raise errors.retriable()
+            raise error_responses.retriable()
 
 
 def _json_response(request: web.Request, body: dict[str, Any]) -> web.Response:

@@ -2,7 +2,7 @@
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
-from workspace_sandbox.tables.errors import billing_limit_exceeded, throttled
+from workspace_sandbox.tables.error_responses import billing_limit_exceeded, throttled
 
 BASE = Budget(5, 1.0)
 TOKEN = Budget(50, 1.0)

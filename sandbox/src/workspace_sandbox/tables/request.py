@@ -7,9 +7,9 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.strict_json import parse_json
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.cell_values import Reader
@@ -47,18 +47,18 @@ class ApiRequest:
 
     def table(self) -> Table:
         """Return the table in the path, by id or name."""
-        return require(find(self.base.tables, self.path["table"]), errors.no_such_model())
+        return require(find(self.base.tables, self.path["table"]), error_responses.no_such_model())
 
     def writable_table(self) -> Table:
         """Return the table in the path. Raises an error if it is read-only."""
         table = self.table()
         if table.synced:
-            raise errors.forbidden()
+            raise error_responses.forbidden()
         return table
 
     def path_record(self, table: Table) -> Record:
         """Return the record in the path. Raises an error if it does not belong to *table*."""
-        return require(table.records.get(self.path["record"]), errors.no_such_record(self.path["record"]))
+        return require(table.records.get(self.path["record"]), error_responses.no_such_record(self.path["record"]))
 
     def write_options(self) -> WriteOptions:
         """Return the options for writing."""
@@ -69,7 +69,7 @@ class ApiRequest:
         """Return a boolean of the body. Absent and null mean False."""
         value = self.body.get(name)
         if value is not None and not isinstance(value, bool):
-            raise errors.invalid_request()
+            raise error_responses.invalid_request()
         return bool(value)
 
     def record_json(self, table: Table, record: Record) -> dict[str, Any]:
@@ -85,7 +85,7 @@ async def read_body(request: web.Request) -> Mapping[str, Any]:
     try:
         body = parse_json(content)
     except (ValueError, RecursionError):
-        raise errors.unparsable() from None
+        raise error_responses.unparsable() from None
     if not isinstance(body, dict):
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return body

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.input_validation import json_object
 from workspace_sandbox.kit.user_actions import (
     DELIVERIES,
@@ -14,7 +14,7 @@ from workspace_sandbox.kit.user_actions import (
     reader_for,
     text,
 )
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.api import comments
 from workspace_sandbox.tables.data import default_data, record_queries
 from workspace_sandbox.tables.data.state import Base, Table, find
@@ -50,7 +50,7 @@ def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: 
 def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> ActionResult:
     match = record_queries.get_column(_table(base, key), column)
     if not name.strip():
-        raise errors.invalid_request("A field must have a name")
+        raise error_responses.invalid_request("A field must have a name")
     match.name = name
     return {"field_id": match.id, "name": match.name}
 

@@ -7,9 +7,9 @@ Workspace, keys, connections and history are retained.
 from sqlalchemy import Connection, delete, select
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.kit.clock import Clock
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 RESET_TABLES = (
@@ -26,17 +26,17 @@ RESET_TABLES = (
 
 async def reset_upstream_state(database: Database, clock: Clock) -> None:
     """Delete stored writes and events, and watch every connection as if it was created now."""
-    changes = WatchListener(CONNECTORS, clock)
+    changes = WatchLifecycle(CONNECTORS, clock)
 
-    def forget(writing: Connection) -> None:
+    def forget(db: Connection) -> None:
         for table in RESET_TABLES:
-            writing.execute(delete(table))
+            db.execute(delete(table))
         connections = tables.connections.c
         active = select(connections.connection_id, connections.connector).where(
             connections.deleted.is_(False), connections.status != "pending"
         )
-        for connection_id, connector in writing.execute(active).all():
-            changes.created(writing, connection_id, connector)
+        for connection_id, connector in db.execute(active).all():
+            changes.created(db, connection_id, connector)
 
     async with database:
         await database.write(forget)

@@ -33,12 +33,12 @@ from connector_gateway.cli.dev.data_folder import (
 )
 from connector_gateway.cli.dev.reset import reset_upstream_state
 from connector_gateway.cli.dev.sample_requests import SampleRequest, curl, sample_requests
-from connector_gateway.cli.installation import dev_settings, load_environment, load_settings
+from connector_gateway.cli.installation_settings import dev_settings, load_environment, load_settings
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.audited_actions import Actor, act_as
+from connector_gateway.core.audit_entries import Actor, act_as
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError

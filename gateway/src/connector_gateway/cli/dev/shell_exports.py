@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, describe, is_running, not_running_message
-from connector_gateway.cli.gateway_address import data_folder
+from connector_gateway.cli.gateway_url_and_key import data_folder
 
 Described = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from connector_gateway.cli.options import parse_json
+from connector_gateway.cli.field_options import parse_json
 
 MAX_CREDENTIALS = 1_000_000
 """The maximum number of characters, so that an endless input does not exhaust memory."""

@@ -1,8 +1,8 @@
 """boards: a kanban card board."""
 
 from connector_gateway.connectors.boards import client, operations
-from connector_gateway.connectors.boards.errors import ERRORS
 from connector_gateway.connectors.boards.oauth import OAUTH, identify, revoke_token
+from connector_gateway.connectors.boards.vendor_errors import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.errors import ERRORS, MissingTarget, to_gateway_error, unwrap
+from connector_gateway.connectors.boards import vendor_models
+from connector_gateway.connectors.boards.vendor_errors import ERRORS, MissingTarget, to_gateway_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
@@ -117,35 +117,35 @@ class BoardsClient:
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
-    async def get_list(self, list_id: str) -> wire.CardList:
+    async def get_list(self, list_id: str) -> vendor_models.CardList:
         """Return a list. Source: api-group-lists."""
         query = {"fields": "name,closed,idBoard"}
-        return await self._read(f"/1/lists/{list_id}", _list(list_id), wire.CardList, **query)
+        return await self._read(f"/1/lists/{list_id}", _list(list_id), vendor_models.CardList, **query)
 
-    async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[wire.Action]:
+    async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[vendor_models.Action]:
         """Return the actions of a list. Source: api-group-lists."""
         return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
 
-    async def get_board(self, board_id: str, *, labels: bool) -> wire.Board:
+    async def get_board(self, board_id: str, *, labels: bool) -> vendor_models.Board:
         """Return a board, with its labels if *labels* is true. Source: api-group-boards."""
         nested = {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)} if labels else {}
-        return await self._read(f"/1/boards/{board_id}", _board(board_id), wire.Board, fields="name", **nested)
+        return await self._read(f"/1/boards/{board_id}", _board(board_id), vendor_models.Board, fields="name", **nested)
 
-    async def get_board_lists(self, board_id: str) -> list[wire.BoardList]:
+    async def get_board_lists(self, board_id: str) -> list[vendor_models.BoardList]:
         """Return the open lists of a board. Source: api-group-boards."""
         query = {"filter": "open", "fields": "name,pos"}
-        return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[wire.BoardList], **query)
+        return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[vendor_models.BoardList], **query)
 
-    async def get_board_cards(self, board_id: str) -> list[wire.CardLocation]:
+    async def get_board_cards(self, board_id: str) -> list[vendor_models.CardLocation]:
         """Return the open cards of a board, each once, over all upstream pages. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "sort": "-id"}
 
-        async def request_page(cursor: str | None, size: int) -> list[wire.CardLocation]:
+        async def request_page(cursor: str | None, size: int) -> list[vendor_models.CardLocation]:
             sized = {"limit": str(size), **query, **_page_query(cursor)}
-            return await self._read(path, _board(board_id), list[wire.CardLocation], **sized)
+            return await self._read(path, _board(board_id), list[vendor_models.CardLocation], **sized)
 
-        async def fetch(cursor: str | None) -> tuple[list[wire.CardLocation], str | None]:
+        async def fetch(cursor: str | None) -> tuple[list[vendor_models.CardLocation], str | None]:
             # Read until an empty page, because a short one is not documented to be the last.
             page = await with_smaller_pages(partial(request_page, cursor), MAX_CARDS)
             return page, min([card.id for card in page], default=None)
@@ -153,19 +153,19 @@ class BoardsClient:
         # A card that is created or moved between two pages would be listed twice.
         return list({card.id: card async for card in iter_items(fetch, max_pages=MAX_PAGES)}.values())
 
-    async def get_board_labels(self, board_id: str) -> list[wire.Label]:
+    async def get_board_labels(self, board_id: str) -> list[vendor_models.Label]:
         """Return the labels of a board. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/labels"
-        return await self._read(path, _board(board_id), list[wire.Label], fields="name", limit=str(MAX_LABELS))
+        return await self._read(path, _board(board_id), list[vendor_models.Label], fields="name", limit=str(MAX_LABELS))
 
-    async def create_card(self, body: Mapping[str, Any]) -> wire.NewCard:
+    async def create_card(self, body: Mapping[str, Any]) -> vendor_models.NewCard:
         """Create a card. Source: api-group-cards."""
-        return await self._write("POST", "/1/cards", _list(body["idList"]), wire.NewCard, body)
+        return await self._write("POST", "/1/cards", _list(body["idList"]), vendor_models.NewCard, body)
 
-    async def get_card(self, card_id: str) -> wire.Card:
+    async def get_card(self, card_id: str) -> vendor_models.Card:
         """Return a card with its list. Source: api-group-cards."""
         more = {"list": "true", "list_fields": "name"}
-        return await self._read(f"/1/cards/{card_id}", _card(card_id), wire.Card, fields=CARD_FIELDS, **more)
+        return await self._read(f"/1/cards/{card_id}", _card(card_id), vendor_models.Card, fields=CARD_FIELDS, **more)
 
     async def move_card(self, card_id: str, body: Mapping[str, Any]) -> tuple[str, datetime]:
         """Move a card. Returns its identifier and the time of the move by the vendor's clock.
@@ -174,41 +174,43 @@ class BoardsClient:
         Source: api-group-cards.
         """
         response = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
-        moved = await self._accept(response, _card(card_id), wire.MovedCard)
+        moved = await self._accept(response, _card(card_id), vendor_models.MovedCard)
         return moved.id, response.date or moved.date_last_activity
 
-    async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
+    async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[vendor_models.Action]:
         """Return the actions of a card. Source: api-group-cards."""
         return await self._actions(f"/1/cards/{card_id}/actions", _card(card_id), kind, since)
 
-    async def add_comment(self, card_id: str, text: str) -> wire.Action:
+    async def add_comment(self, card_id: str, text: str) -> vendor_models.Action:
         """Add a comment. Source: api-group-cards."""
         path = f"/1/cards/{card_id}/actions/comments"
         # In the body, because the vendor rejects URLs beyond about 8 kB with 414, which a long comment reaches.
-        return await self._write("POST", path, _card(card_id), wire.Action, {"text": text})
+        return await self._write("POST", path, _card(card_id), vendor_models.Action, {"text": text})
 
-    async def get_card_checklists(self, card_id: str) -> list[wire.Checklist]:
+    async def get_card_checklists(self, card_id: str) -> list[vendor_models.Checklist]:
         """Return the checklists of a card, with their items. Source: api-group-cards."""
         more = {"checkItems": "all", "checkItem_fields": "name,pos"}
         path = f"/1/cards/{card_id}/checklists"
-        return await self._read(path, _card(card_id), list[wire.Checklist], fields="name", **more)
+        return await self._read(path, _card(card_id), list[vendor_models.Checklist], fields="name", **more)
 
-    async def create_checklist(self, card_id: str, name: str) -> wire.Checklist:
+    async def create_checklist(self, card_id: str, name: str) -> vendor_models.Checklist:
         """Create a checklist at the end of its card. Source: api-group-cards."""
         body = {"name": name, "pos": "bottom"}
-        return await self._write("POST", f"/1/cards/{card_id}/checklists", _card(card_id), wire.Checklist, body)
+        return await self._write(
+            "POST", f"/1/cards/{card_id}/checklists", _card(card_id), vendor_models.Checklist, body
+        )
 
-    async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> wire.CheckItem:
+    async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> vendor_models.CheckItem:
         """Create an item of a card's checklist. Source: api-group-checklists."""
         body = {"name": name, "pos": pos}
         path = f"/1/checklists/{checklist_id}/checkItems"
-        return await self._write("POST", path, _card(card_id), wire.CheckItem, body)
+        return await self._write("POST", path, _card(card_id), vendor_models.CheckItem, body)
 
-    async def get_me(self) -> wire.Me:
+    async def get_me(self) -> vendor_models.Me:
         """Return the account itself. Source: api-group-members."""
-        return unwrap(await self._request_me(), wire.Me)
+        return unwrap(await self._request_me(), vendor_models.Me)
 
-    async def get_token(self) -> wire.Token | None:
+    async def get_token(self) -> vendor_models.Token | None:
         """Return the token of an API key, or None for other tokens, which the vendor does not describe.
 
         Source: api-group-tokens.
@@ -216,7 +218,7 @@ class BoardsClient:
         if not await self._has_key():
             return None
         response = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
-        return response.decode(wire.Token) if response.is_success else None
+        return response.decode(vendor_models.Token) if response.is_success else None
 
     async def delete_token(self) -> bool:
         """Revoke the token of an API key. Returns whether the vendor did. Source: api-group-tokens."""
@@ -227,17 +229,17 @@ class BoardsClient:
     async def _has_key(self) -> bool:
         return "key" in await self._upstream.credential_source.credentials()
 
-    async def _actions(self, path: str, target: MissingTarget, kind: str, since: float) -> list[wire.Action]:
+    async def _actions(self, path: str, target: MissingTarget, kind: str, since: float) -> list[vendor_models.Action]:
         """Return actions of one kind since a time of the vendor's clock, newest first."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "memberCreator": "false"}
 
-        async def request_page(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
+        async def request_page(cursor: str | None, size: int) -> tuple[list[vendor_models.Action], str | None]:
             sized = {"limit": str(size), **query, **_page_query(cursor)}
-            page = await self._read(path, target, list[wire.Action], **sized)
+            page = await self._read(path, target, list[vendor_models.Action], **sized)
             return page, page[-1].id if len(page) >= size else None
 
-        async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
+        async def fetch(cursor: str | None) -> tuple[list[vendor_models.Action], str | None]:
             return await with_smaller_pages(partial(request_page, cursor), MAX_ACTIONS)
 
         return [action async for action in iter_items(fetch, max_pages=MAX_PAGES)]

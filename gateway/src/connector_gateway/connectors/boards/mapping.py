@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.boards import models, wire
+from connector_gateway.connectors.boards import models, vendor_models
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.models import format_timestamp
@@ -47,7 +47,7 @@ def list_identifier(text: str) -> str:
 # Cards
 
 
-def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
+def label_ids(labels: Iterable[vendor_models.Label], names: Sequence[str]) -> list[str]:
     """Return the first label for each of *names*. Raises ``LabelNotOnBoard`` with the names that the board lacks."""
     by_name: dict[str, str] = {}
     for label in labels:
@@ -89,7 +89,7 @@ def new_card(list_id: str, params: models.CreateCard, labels: Sequence[str]) -> 
     return {"idList": list_id, "name": params.name, "pos": "bottom", **fields}
 
 
-def stored_card(card: wire.NewCard) -> StoredData:
+def stored_card(card: vendor_models.NewCard) -> StoredData:
     """Return the stored form of a created card."""
     due, labels = card.due and to_timestamp(card.due), [label.name for label in card.labels]
     return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
@@ -111,7 +111,7 @@ def created_card(stored: StoredData, names: Sequence[str]) -> models.CreatedCard
     )
 
 
-def move(card: wire.Card, target: wire.CardList, position: str) -> StoredData:
+def move(card: vendor_models.Card, target: vendor_models.CardList, position: str) -> StoredData:
     """Plan a move."""
     return {
         "card_id": card.id,
@@ -144,7 +144,7 @@ def moved_card(planned: StoredData, stored: StoredData, *, comment_posted: bool)
     )
 
 
-def stored_comment(action: wire.Action, card_id: str) -> StoredData:
+def stored_comment(action: vendor_models.Action, card_id: str) -> StoredData:
     """Return the stored form of a comment."""
     return {"id": action.id, "card_id": card_id, "date": to_timestamp(action.date)}
 
@@ -163,7 +163,7 @@ def comment(stored: StoredData) -> models.Comment:
 
 
 def board(
-    board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.CardLocation]
+    board: vendor_models.Board, lists: Iterable[vendor_models.BoardList], cards: Iterable[vendor_models.CardLocation]
 ) -> models.BoardDescription:
     """Return the description of a board with these open *lists* and *cards*, with labels if they were read."""
     counts = Counter(card.id_list for card in cards)
@@ -182,12 +182,12 @@ def board(
 # Checklists
 
 
-def named(name: str, checklists: Iterable[wire.Checklist]) -> list[wire.Checklist]:
+def named(name: str, checklists: Iterable[vendor_models.Checklist]) -> list[vendor_models.Checklist]:
     """Return the checklists of that name."""
     return [checklist for checklist in checklists if same_text(checklist.name, name)]
 
 
-def stored_checklist(checklist: wire.Checklist) -> StoredData:
+def stored_checklist(checklist: vendor_models.Checklist) -> StoredData:
     """Return the stored form of a checklist: its id and its items."""
     items = [{"name": item.name, "pos": item.pos} for item in sorted_items(checklist)]
     return {"id": checklist.id, "name": checklist.name, "checkItems": items}
@@ -218,12 +218,12 @@ def positions(count: int) -> list[int]:
     return [(POSITION_STEP + count) * (index + 1) for index in range(count)]
 
 
-def sorted_items(checklist: wire.Checklist) -> list[wire.CheckItem]:
+def sorted_items(checklist: vendor_models.Checklist) -> list[vendor_models.CheckItem]:
     """Return the items of a checklist in order."""
     return sorted(checklist.check_items, key=lambda item: item.pos)
 
 
-def is_prefix(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
+def is_prefix(checklist: vendor_models.Checklist, expected: Sequence[str]) -> bool:
     """Return True if a checklist contains the first items of *expected*, or all of them."""
     existing = [(item.name.strip(), item.pos) for item in sorted_items(checklist)]
     complete = [
@@ -232,7 +232,7 @@ def is_prefix(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
     return existing == complete[: len(existing)]
 
 
-def is_unfinished(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
+def is_unfinished(checklist: vendor_models.Checklist, expected: Sequence[str]) -> bool:
     """Return True if a checklist contains only the first items of *expected*."""
     return len(checklist.check_items) < len(expected) and is_prefix(checklist, expected)
 
@@ -252,7 +252,7 @@ def missing_items(stored: StoredData, expected: Sequence[str]) -> list[tuple[int
 # Recognition of the results of writes
 
 
-def created_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
+def created_by(action: vendor_models.Action, member_id: str, app_id: str | None) -> bool:
     """Return True if the member acted through our app, or through any app if ours is not known, and not by hand."""
     app = action.app_creator
     # Comments and cards have no field for a marker, so their creator is the only evidence.
@@ -264,7 +264,7 @@ def same_text(one: str, other: str) -> bool:
     return one.strip() == other.strip()
 
 
-def is_card(card: wire.Card, expected: StepInput) -> bool:
+def is_card(card: vendor_models.Card, expected: StepInput) -> bool:
     """Return True if a card is exactly that of *expected*. Fields that were not requested must be empty."""
     due = card.due and to_timestamp(card.due)
     return (
@@ -275,7 +275,7 @@ def is_card(card: wire.Card, expected: StepInput) -> bool:
     )
 
 
-def is_item(item: wire.CheckItem, expected: StepInput) -> bool:
+def is_item(item: vendor_models.CheckItem, expected: StepInput) -> bool:
     """Return True if an item of a checklist has the name and position of *expected*."""
     return same_text(item.name, expected["name"]) and bool(item.pos == expected["place"])
 

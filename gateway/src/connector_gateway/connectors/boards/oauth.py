@@ -6,7 +6,7 @@ Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and 
 from collections.abc import Sequence
 
 from connector_gateway.connectors.boards.client import BoardsClient, is_token_expired
-from connector_gateway.connectors.boards.wire import Permission
+from connector_gateway.connectors.boards.vendor_models import Permission
 from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig, TokenPage
 
 EVERY = ("create_card", "move_card", "comment_on_card", "describe_board", "attach_checklist")

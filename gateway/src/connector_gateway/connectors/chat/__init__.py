@@ -1,9 +1,9 @@
 """chat: a team chat workspace."""
 
 from connector_gateway.connectors.chat import client, events, operations
-from connector_gateway.connectors.chat.errors import ERRORS
 from connector_gateway.connectors.chat.models import WatchSettings
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
+from connector_gateway.connectors.chat.vendor_errors import ERRORS
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 

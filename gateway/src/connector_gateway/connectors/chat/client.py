@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.errors import (
+from connector_gateway.connectors.chat import vendor_models
+from connector_gateway.connectors.chat.vendor_errors import (
     ALREADY_DONE,
     ERRORS,
     EVIDENCE_ERROR_MAP,
@@ -94,7 +94,7 @@ Source: slackapi/python-slack-sdk slack_sdk/web/base_client.py, read 2026-11.
 MARKER_EVENT_TYPE = "gateway_post"
 """The type of the metadata that identifies our posts. Everyone in the channel can read it."""
 
-L = TypeVar("L", bound=wire.Listing)
+L = TypeVar("L", bound=vendor_models.Listing)
 Scopes = frozenset[str]
 
 ENDED_TOKEN_CODES = (b"token_expired", b"token_revoked")
@@ -124,24 +124,26 @@ class ChatClient:
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
-    async def auth_test(self) -> tuple[wire.Identity, Scopes]:
+    async def auth_test(self) -> tuple[vendor_models.Identity, Scopes]:
         """Return the identity and the scopes of the token. Source: auth.test."""
         response = await self._read("auth.test", "identity", {})
-        return unwrap(response, wire.Identity), parse_scopes(response)
+        return unwrap(response, vendor_models.Identity), parse_scopes(response)
 
-    async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> wire.Posted:
+    async def post_message(
+        self, channel_id: str, text: str, thread_ts: str | None, marker: str
+    ) -> vendor_models.Posted:
         """Post a message with a *marker* that evidence searches for. Source: chat.postMessage."""
         # The vendor has no idempotency key. Metadata can contain a marker, and edits preserve it.
         metadata = {"event_type": MARKER_EVENT_TYPE, "event_payload": {"k": marker}}
         body = {"channel": channel_id, "text": text, "metadata": metadata}
         thread = {"thread_ts": thread_ts} if thread_ts else {}
         charges = (Charge("posts"), Charge("posts of a channel", scope_key=channel_id))
-        return unwrap(await self._write("chat.postMessage", body | thread, *charges), wire.Posted)
+        return unwrap(await self._write("chat.postMessage", body | thread, *charges), vendor_models.Posted)
 
-    async def update_message(self, channel_id: str, ts: str, text: str) -> wire.Updated:
+    async def update_message(self, channel_id: str, ts: str, text: str) -> vendor_models.Updated:
         """Replace the body of a message. Source: chat.update."""
         body = {"channel": channel_id, "ts": ts, "text": text}
-        return unwrap(await self._write("chat.update", body, Charge("edits")), wire.Updated)
+        return unwrap(await self._write("chat.update", body, Charge("edits")), vendor_models.Updated)
 
     async def add_reaction(self, channel_id: str, ts: str, name: str) -> bool:
         """React to a message. Returns whether the app had already reacted. Source: reactions.add."""
@@ -152,20 +154,22 @@ class ChatClient:
         check_accepted(response)
         return False
 
-    async def open_conversation(self, user_id: str) -> wire.ConversationRef:
+    async def open_conversation(self, user_id: str) -> vendor_models.ConversationRef:
         """Open the conversation with a person. Repeated requests return the same one. Source: conversations.open."""
         # Not marked as a write, because opening again changes nothing, so it may be retried freely.
         path, charge = "/api/conversations.open", Charge("conversations")
         response = await self._upstream.send(
             "POST", path, charge, writes=False, json={"users": user_id}, headers=JSON_HEADERS
         )
-        return unwrap(response, wire.Opened).channel
+        return unwrap(response, vendor_models.Opened).channel
 
     async def check_channel(self, channel_id: str) -> None:
         """Raise an error unless the conversation exists and the app can see it. Source: conversations.info."""
         check_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
-    async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[wire.Conversations, Scopes]:
+    async def list_conversations(
+        self, types: str, limit: int, cursor: str | None
+    ) -> tuple[vendor_models.Conversations, Scopes]:
         """Return a page of visible conversations, without archived ones, and the scopes. Source: conversations.list."""
         # The vendor filters after paging, so short and empty pages may precede the last.
         query = {"types": types, "exclude_archived": "true"} | _from(cursor)
@@ -174,45 +178,47 @@ class ChatClient:
             return await self._read("conversations.list", "channels", {**query, "limit": size})
 
         response = await with_smaller_pages(fetch, limit)
-        return unwrap(response, wire.Conversations), parse_scopes(response)
+        return unwrap(response, vendor_models.Conversations), parse_scopes(response)
 
-    async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
+    async def channels(self) -> tuple[Sequence[vendor_models.Conversation], bool]:
         """Return the app's channels, then the others it sees, including archived ones.
 
         Also returns whether these are all.
         """
         own = self.own_conversations(CHANNELS)
         query = {"types": CHANNELS}
-        visible = self._pages("conversations.list", "channels", query, wire.Conversations, most=MAX_CHANNEL_PAGES)
+        visible = self._pages(
+            "conversations.list", "channels", query, vendor_models.Conversations, most=MAX_CHANNEL_PAGES
+        )
         channels = [channel for pages in (own, visible) async for page in pages for channel in page.channels]
         return channels, visible.complete
 
-    def own_conversations(self, types: str) -> PageIterator[wire.Conversations]:
+    def own_conversations(self, types: str) -> PageIterator[vendor_models.Conversations]:
         """Return pages of the app's conversations, including archived ones. Any page may be short or empty.
 
         Source: users.conversations.
         """
         return self._pages(
-            "users.conversations", "own channels", {"types": types}, wire.Conversations, most=MAX_CHANNEL_PAGES
+            "users.conversations", "own channels", {"types": types}, vendor_models.Conversations, most=MAX_CHANNEL_PAGES
         )
 
-    def history_pages(self, channel_id: str) -> PageIterator[wire.Messages]:
+    def history_pages(self, channel_id: str) -> PageIterator[vendor_models.Messages]:
         """Return pages of the messages of a channel, newest first, without replies. Source: conversations.history."""
         return self._pages(
-            "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MAX_MESSAGE_PAGES
+            "conversations.history", "history", {"channel": channel_id}, vendor_models.Messages, most=MAX_MESSAGE_PAGES
         )
 
-    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> PageIterator[wire.Messages]:
+    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> PageIterator[vendor_models.Messages]:
         """Return pages of a thread: its first message, then replies after *oldest*. Source: conversations.replies."""
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
-        return self._pages("conversations.replies", "replies", query, wire.Messages, most=MAX_MESSAGE_PAGES)
+        return self._pages("conversations.replies", "replies", query, vendor_models.Messages, most=MAX_MESSAGE_PAGES)
 
-    def history(self, channel_id: str, oldest: float) -> AsyncIterator[wire.Message]:
+    def history(self, channel_id: str, oldest: float) -> AsyncIterator[vendor_models.Message]:
         """Yield a channel's messages since *oldest*, newest first, without replies. Source: conversations.history."""
         query = {"channel": channel_id} | _since(oldest)
         return self._messages("conversations.history", "history", query)
 
-    def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[wire.Message]:
+    def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[vendor_models.Message]:
         """Yield a thread's first message and its replies since *oldest*.
 
         For the *ts* of a reply, the vendor returns only that reply. Source: conversations.replies.
@@ -220,13 +226,13 @@ class ChatClient:
         query = {"channel": channel_id, "ts": ts} | _since(oldest)
         return self._messages("conversations.replies", "replies", query)
 
-    async def retrieve_message(self, channel_id: str, ts: str) -> wire.Message:
+    async def retrieve_message(self, channel_id: str, ts: str) -> vendor_models.Message:
         """Return one message, in a thread or not. Raises ``OutcomeUnknown`` if it cannot be read.
 
         Source: conversations.replies.
         """
         response = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(response, wire.Messages, {**EVIDENCE_ERROR_MAP, "thread_not_found": MessageNotFound})
+        page = unwrap(response, vendor_models.Messages, {**EVIDENCE_ERROR_MAP, "thread_not_found": MessageNotFound})
         for message in page.messages:
             if message.ts == ts:
                 return message
@@ -238,16 +244,18 @@ class ChatClient:
         Source: conversations.replies.
         """
         response = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(response, wire.Messages, {**EVIDENCE_ERROR_MAP, "message_not_found": ThreadNotFound})
+        page = unwrap(response, vendor_models.Messages, {**EVIDENCE_ERROR_MAP, "message_not_found": ThreadNotFound})
         if not page.messages:
             raise ERRORS.create_error(response, ThreadNotFound)
         return page.messages[0].thread_ts or page.messages[0].ts
 
-    async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
+    async def _messages(
+        self, method: str, budget: str, query: Mapping[str, Any]
+    ) -> AsyncIterator[vendor_models.Message]:
         """Yield the messages of a list with their metadata. Raises ``OutcomeUnknown`` if there are too many."""
         full_query = {**query, "include_all_metadata": "true"}
         pages = self._pages(
-            method, budget, full_query, wire.Messages, most=MAX_MESSAGE_PAGES, error_map=EVIDENCE_ERROR_MAP
+            method, budget, full_query, vendor_models.Messages, most=MAX_MESSAGE_PAGES, error_map=EVIDENCE_ERROR_MAP
         )
         async for page in pages:
             for message in page.messages:
@@ -291,7 +299,7 @@ def parse_scopes(response: UpstreamResponse) -> Scopes:
     return frozenset(filter(None, (scope.strip() for scope in header.split(","))))
 
 
-def next_cursor(page: wire.Listing) -> str | None:
+def next_cursor(page: vendor_models.Listing) -> str | None:
     """Return the cursor of the next page, or None after the last."""
     return None if page.response_metadata is None else page.response_metadata.next_cursor or None
 

@@ -6,11 +6,11 @@ Source: docs.slack.dev/authentication, on installing with OAuth and on token rot
 from dataclasses import replace
 
 from connector_gateway.connectors.chat.client import ChatClient, is_token_expired
-from connector_gateway.connectors.chat.errors import get_error_code, response_status
 from connector_gateway.connectors.chat.mapping.events import account
+from connector_gateway.connectors.chat.vendor_errors import get_error_code, response_status
 from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire_model import WireModel
+from connector_gateway.kit.vendor_model import VendorModel
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
 """Operations that accept a channel's name, which is then looked up."""
@@ -35,7 +35,7 @@ def token_error_code(response: UpstreamResponse) -> str | None:
     return None if response.is_success and status.ok is True else get_error_code(status)
 
 
-class Installed(WireModel):
+class Installed(VendorModel):
     """The app and the installation that tokens were issued to."""
 
     app_id: str | None = None

@@ -1,8 +1,8 @@
 """crm: a customer relationship manager."""
 
 from connector_gateway.connectors.crm import client, operations
-from connector_gateway.connectors.crm.errors import ERRORS
 from connector_gateway.connectors.crm.oauth import OAUTH, identify
+from connector_gateway.connectors.crm.vendor_errors import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CRM = Connector(

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from connector_gateway.connectors.crm import wire
-from connector_gateway.connectors.crm.errors import batch_error, check_not_taken, unwrap
+from connector_gateway.connectors.crm import vendor_models
+from connector_gateway.connectors.crm.vendor_errors import batch_error, check_not_taken, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import PageIterator, iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
@@ -89,7 +89,7 @@ def parse_throttle(response: UpstreamResponse) -> float | None:
         return parse_retry_after(response, MIGRATION_BACKOFF_SECONDS)
     if response.status != 429:
         return None
-    error = response.try_decode(wire.VendorError) or wire.VendorError()
+    error = response.try_decode(vendor_models.VendorError) or vendor_models.VendorError()
     # ``Retry-After`` is not documented, but the name of the violated policy is.
     return parse_retry_after(response, BACKOFF_SECONDS.get(str(error.policy_name), 1.0))
 
@@ -102,15 +102,15 @@ class CrmClient:
 
     # Records
 
-    async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> wire.Record:
+    async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> vendor_models.Record:
         """Return a record by id. Source: objects/deals/guide."""
         query = {"properties": ",".join(properties)}
         response = await self._read(f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}", query)
-        return unwrap(response, wire.Record, MISSING[kind], object_id)
+        return unwrap(response, vendor_models.Record, MISSING[kind], object_id)
 
     async def batch_read_objects(
         self, kind: str, ids: Sequence[str], properties: Iterable[str], id_property: str | None = None
-    ) -> list[wire.Record]:
+    ) -> list[vendor_models.Record]:
         """Return the existing records, by id or by a unique property, never from the lagging index.
 
         A missing record is not an error here. The vendor tolerates only a share of errors.
@@ -121,12 +121,12 @@ class CrmClient:
         if id_property is not None:
             selection["idProperty"] = id_property
 
-        async def fetch(rest: Sequence[str], size: int) -> tuple[Sequence[wire.Record], Sequence[str]]:
+        async def fetch(rest: Sequence[str], size: int) -> tuple[Sequence[vendor_models.Record], Sequence[str]]:
             inputs = [{"id": one} for one in rest[:size]]
             response = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **selection})
-            return unwrap(response, wire.Batch[wire.Record]).results, rest[size:]
+            return unwrap(response, vendor_models.Batch[vendor_models.Record]).results, rest[size:]
 
-        existing: list[wire.Record] = []
+        existing: list[vendor_models.Record] = []
         rest = ids
         while rest:
             records, rest = await with_smaller_pages(partial(fetch, rest), min(len(rest), PAGE_SIZE))
@@ -135,19 +135,21 @@ class CrmClient:
 
     async def list_objects(
         self, kind: str, properties: Iterable[str], limit: int, after: str | None
-    ) -> wire.Page[wire.Record]:
+    ) -> vendor_models.Page[vendor_models.Record]:
         """Return a page of records after the id *after*, in order of ids. Source: objects/contacts/guide."""
         query = {"properties": ",".join(properties)} | _cursor_query(after)
 
         async def fetch(size: int) -> UpstreamResponse:
             return await self._read(f"/crm/objects/{VERSION}/{kind}", {"limit": size, **query})
 
-        return unwrap(await with_smaller_pages(fetch, limit), wire.Page[wire.Record])
+        return unwrap(await with_smaller_pages(fetch, limit), vendor_models.Page[vendor_models.Record])
 
-    async def list_objects_after(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
+    async def list_objects_after(
+        self, kind: str, properties: Sequence[str], after: str | None
+    ) -> list[vendor_models.Record]:
         """Return up to some hundred records after the id *after*. A missing record proves nothing."""
 
-        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
+        async def fetch(cursor: str | None) -> tuple[Sequence[vendor_models.Record], str | None]:
             page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
             return page.results, page.after
 
@@ -155,10 +157,12 @@ class CrmClient:
             record async for page in PageIterator(fetch, max_pages=MAX_RECENT_PAGES, start=after) for record in page
         ]
 
-    async def search_all(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[wire.Record]:
+    async def search_all(
+        self, kind: str, search: Callable[[str | None], Mapping[str, Any]]
+    ) -> list[vendor_models.Record]:
         """Return all records of a search that continues after an id. Source: search-the-crm."""
 
-        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
+        async def fetch(cursor: str | None) -> tuple[Sequence[vendor_models.Record], str | None]:
             page = await self.search_objects(kind, search(cursor))
             if page.after and not page.results:
                 raise errors.UpstreamUnexpected(
@@ -169,58 +173,60 @@ class CrmClient:
 
         return [record async for record in iter_items(fetch, max_pages=MAX_PAGES)]
 
-    async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
+    async def search_objects(self, kind: str, body: Mapping[str, Any]) -> vendor_models.Page[vendor_models.Record]:
         """Return a page of records that match a filter. New and changed ones appear late. Source: search-the-crm."""
 
         async def fetch(size: int) -> UpstreamResponse:
             return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
 
-        return unwrap(await with_smaller_pages(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
+        return unwrap(
+            await with_smaller_pages(fetch, body.get("limit", PAGE_SIZE)), vendor_models.Page[vendor_models.Record]
+        )
 
-    async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
+    async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> vendor_models.Upserted:
         """Create or update a contact by email address. Source: objects/contacts/batch/upsert-contacts."""
         # A batch of one, because the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         response = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
         check_not_taken(response)
-        done = unwrap(response, wire.Batch[wire.Upserted])
+        done = unwrap(response, vendor_models.Batch[vendor_models.Upserted])
         if not done.results:
             raise batch_error(response)
         return done.results[0]
 
-    async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
+    async def create_contact(self, email: str, properties: Mapping[str, str]) -> vendor_models.Record:
         """Create a contact. Raises ``ContactExists`` if the email address is taken. Source: objects/contacts/guide."""
         body = {"properties": {"email": email, **properties}, "associations": []}
         response = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
         check_not_taken(response)
-        return unwrap(response, wire.Record)
+        return unwrap(response, vendor_models.Record)
 
-    async def create_company(self, domain: str) -> wire.Record:
+    async def create_company(self, domain: str) -> vendor_models.Record:
         """Create a company. Source: objects/companies/guide."""
         # People search companies by name, and only the domain is known.
         body = {"properties": {"domain": domain, "name": domain}, "associations": []}
-        return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body), wire.Record)
+        return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body), vendor_models.Record)
 
-    async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> wire.Deal:
+    async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> vendor_models.Deal:
         """Create a deal together with its association. Source: objects/deals/guide."""
         links = [] if contact_id is None else [_link(contact_id, DEAL_TO_CONTACT)]
         response = await self._write(
             "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
         missing = errors.UpstreamUnexpected if contact_id is None else errors.ContactNotFound
-        return unwrap(response, wire.Deal, missing, contact_id or "")
+        return unwrap(response, vendor_models.Deal, missing, contact_id or "")
 
-    async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
+    async def create_note(self, properties: Mapping[str, str], deal_id: str) -> vendor_models.Record:
         """Create a note on a deal's timeline. Source: activities/notes/guide."""
         body = {"properties": properties, "associations": [_link(deal_id, NOTE_TO_DEAL)]}
         response = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
-        return unwrap(response, wire.Record, errors.DealNotFound, deal_id)
+        return unwrap(response, vendor_models.Record, errors.DealNotFound, deal_id)
 
-    async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> wire.Record:
+    async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> vendor_models.Record:
         """Update a record and return it. Source: objects/deals/guide."""
         path = f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}"
         response = await self._write("PATCH", path, {"properties": properties})
-        return unwrap(response, wire.Record, MISSING[kind], object_id)
+        return unwrap(response, vendor_models.Record, MISSING[kind], object_id)
 
     # Associations
 
@@ -228,7 +234,7 @@ class CrmClient:
         """Associate without a label. A repeat changes nothing. Source: associations/associate-records/guide."""
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
         response = await self._write("PUT", path, None)
-        done = unwrap(response, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
+        done = unwrap(response, vendor_models.Batch[vendor_models.Associated], errors.CompanyNotFound, company_id)
         if not done.results:
             raise batch_error(response)
 
@@ -239,7 +245,7 @@ class CrmClient:
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
             # The page size is fixed, so one record is requested at a time.
             response = await self._ask(path, {"inputs": [{"id": object_id} | _cursor_query(after)]})
-            rows = unwrap(response, wire.Batch[wire.Links]).results
+            rows = unwrap(response, vendor_models.Batch[vendor_models.Links]).results
             # Numbers here and texts elsewhere, according to the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 
@@ -247,23 +253,27 @@ class CrmClient:
 
     # Portal definitions
 
-    async def list_pipelines(self) -> Sequence[wire.Pipeline]:
+    async def list_pipelines(self) -> Sequence[vendor_models.Pipeline]:
         """Return all pipelines of deals with their stages. Source: pipelines/guide."""
-        return unwrap(await self._read(f"/crm/pipelines/{VERSION}/deals"), wire.Page[wire.Pipeline]).results
+        return unwrap(
+            await self._read(f"/crm/pipelines/{VERSION}/deals"), vendor_models.Page[vendor_models.Pipeline]
+        ).results
 
-    async def list_properties(self, kind: str) -> Sequence[wire.Definition]:
+    async def list_properties(self, kind: str) -> Sequence[vendor_models.Definition]:
         """Return all properties of an object type. Source: properties/guide."""
-        return unwrap(await self._read(f"/crm/properties/{VERSION}/{kind}"), wire.Page[wire.Definition]).results
+        return unwrap(
+            await self._read(f"/crm/properties/{VERSION}/{kind}"), vendor_models.Page[vendor_models.Definition]
+        ).results
 
-    async def list_owners(self) -> AsyncIterator[wire.Owner]:
+    async def list_owners(self) -> AsyncIterator[vendor_models.Owner]:
         """Yield all owners of records, deactivated ones last. Source: owners/guide."""
 
-        async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
+        async def fetch(archived: str, after: str | None) -> tuple[Sequence[vendor_models.Owner], str | None]:
             async def ask(size: int) -> UpstreamResponse:
                 query = {"limit": size, "archived": archived} | _cursor_query(after)
                 return await self._read(f"/crm/owners/{VERSION}", query)
 
-            page = unwrap(await with_smaller_pages(ask, PAGE_SIZE), wire.Page[wire.Owner])
+            page = unwrap(await with_smaller_pages(ask, PAGE_SIZE), vendor_models.Page[vendor_models.Owner])
             return page.results, page.after
 
         # Deactivated owners are listed only on request, and still own their records.
@@ -271,12 +281,12 @@ class CrmClient:
             async for owner in iter_items(partial(fetch, archived), max_pages=MAX_PAGES):
                 yield owner
 
-    async def read_account(self) -> wire.Account:
+    async def read_account(self) -> vendor_models.Account:
         """Return the portal itself.
 
         Source: developers.hubspot.com/docs/api-reference, account information, read 2026-11.
         """
-        return unwrap(await self._read(f"/account-info/{VERSION}/details"), wire.Account)
+        return unwrap(await self._read(f"/account-info/{VERSION}/details"), vendor_models.Account)
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
         return await self._upstream.send("GET", path, PORTAL, writes=False, query=query or {})

@@ -3,7 +3,7 @@
 Source: developers.hubspot.com/docs, on working with OAuth and on managing its tokens, read 2026-11.
 """
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.client import VERSION, CrmClient
 from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -25,7 +25,7 @@ SCOPES = {
 
 def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a response."""
-    issued = response.decode(wire.Issued)
+    issued = response.decode(vendor_models.Issued)
     return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from connector_gateway.connectors.crm.wire import Definition
+from connector_gateway.connectors.crm.vendor_models import Definition
 from connector_gateway.kit import casts, models
 from connector_gateway.kit.errors import OptionMissing
 

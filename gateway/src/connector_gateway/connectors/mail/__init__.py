@@ -1,9 +1,9 @@
 """mail: a mailbox."""
 
 from connector_gateway.connectors.mail import client, operations
-from connector_gateway.connectors.mail.errors import ERRORS
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.connectors.mail.oauth import OAUTH, identify
+from connector_gateway.connectors.mail.vendor_errors import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(

@@ -16,14 +16,14 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.errors import get_error_reason, raise_error, unwrap
+from connector_gateway.connectors.mail import vendor_models
+from connector_gateway.connectors.mail.vendor_errors import get_error_reason, raise_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.wire_model import UnexpectedShape, decode_json
+from connector_gateway.kit.vendor_model import UnexpectedShape, decode_json
 
 BASE_URL = "https://gmail.googleapis.com"
 CONSENT_URL = "https://accounts.google.com"
@@ -122,32 +122,34 @@ class MailClient:
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
-    async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
+    async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> vendor_models.MessageList:
         """Return a page of identifiers, newest first. Source: users.messages/list."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         response = await self._read("/messages", 5, paged)
-        return unwrap(response, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
+        return unwrap(
+            response, vendor_models.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token)
+        )
 
-    def list_all_messages(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
+    def list_all_messages(self, query: Mapping[str, Any]) -> AsyncIterator[vendor_models.Listed]:
         """Yield the identifiers of all messages that match *query*, newest first. Source: users.messages/list."""
 
-        async def fetch(page_token: str | None) -> tuple[Sequence[wire.Listed], str | None]:
+        async def fetch(page_token: str | None) -> tuple[Sequence[vendor_models.Listed], str | None]:
             page = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
             return page.messages, page.next_page_token
 
         return iter_items(fetch, max_pages=MAX_PAGES)
 
-    async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
+    async def get_message(self, message_id: str, fields: str = "") -> vendor_models.Message:
         """Return a message with its parts. Source: users.messages/get."""
-        return await self._get_message(message_id, "full", wire.Message, fields)
+        return await self._get_message(message_id, "full", vendor_models.Message, fields)
 
-    async def get_message_headers(self, message_id: str) -> wire.Message:
+    async def get_message_headers(self, message_id: str) -> vendor_models.Message:
         """Return a message without its parts. Source: users.messages/get."""
-        return await self._get_message(message_id, "metadata", wire.Message)
+        return await self._get_message(message_id, "metadata", vendor_models.Message)
 
-    async def get_message_labels(self, message_id: str) -> wire.Labelled:
+    async def get_message_labels(self, message_id: str) -> vendor_models.Labelled:
         """Return the labels of a message. Source: users.messages/get."""
-        return await self._get_message(message_id, "minimal", wire.Labelled)
+        return await self._get_message(message_id, "minimal", vendor_models.Labelled)
 
     async def stream_attachment(
         self, message_id: str, attachment_id: str, *, buffered: bool
@@ -170,41 +172,43 @@ class MailClient:
             content.finish()
             yield pending
 
-    async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
+    async def modify_message(
+        self, message_id: str, add: Sequence[str], remove: Sequence[str]
+    ) -> vendor_models.Labelled:
         """Change the labels of a message. Source: users.messages/modify."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         response = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(response, wire.Labelled, errors.MessageNotFound)
+        return unwrap(response, vendor_models.Labelled, errors.MessageNotFound)
 
-    async def get_thread(self, thread_id: str) -> wire.Thread:
+    async def get_thread(self, thread_id: str) -> vendor_models.Thread:
         """Return a thread with the headers that replies need. Source: users.threads/get."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         response = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(response, wire.Thread, errors.ThreadNotFound, named=True)
+        return unwrap(response, vendor_models.Thread, errors.ThreadNotFound, named=True)
 
-    async def list_labels(self) -> Sequence[wire.Label]:
+    async def list_labels(self) -> Sequence[vendor_models.Label]:
         """Return all labels. Source: users.labels/list."""
-        return unwrap(await self._read("/labels", 1), wire.LabelList).labels
+        return unwrap(await self._read("/labels", 1), vendor_models.LabelList).labels
 
-    async def create_label(self, name: str) -> wire.Label | None:
+    async def create_label(self, name: str) -> vendor_models.Label | None:
         """Create a label. Returns None if one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         response = await self._write("/labels", 5, body)
         # Another request has created it, or its name differs only in case. The caller searches again.
-        return None if response.status == 409 else unwrap(response, wire.Label)
+        return None if response.status == 409 else unwrap(response, vendor_models.Label)
 
-    async def get_profile(self) -> wire.Profile:
+    async def get_profile(self) -> vendor_models.Profile:
         """Return the profile of the account.
 
         Source: developers.google.com/workspace/gmail/api, users.getProfile, read 2026-11.
         """
-        return unwrap(await self._read("/profile", 1), wire.Profile)
+        return unwrap(await self._read("/profile", 1), vendor_models.Profile)
 
-    async def list_send_as(self) -> Sequence[wire.SendAs]:
+    async def list_send_as(self) -> Sequence[vendor_models.SendAs]:
         """Return the addresses that the account sends from. Source: users.settings.sendAs/list."""
-        return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
+        return unwrap(await self._read("/settings/sendAs", 1), vendor_models.SendAsList).send_as
 
-    async def create_draft(self, message: bytes, thread_id: str | None) -> wire.Draft:
+    async def create_draft(self, message: bytes, thread_id: str | None) -> vendor_models.Draft:
         """Create a draft. A large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
         raw = urlsafe_b64encode(message).decode()
         thread = {"threadId": thread_id} if thread_id else {}
@@ -213,17 +217,17 @@ class MailClient:
             response = await self._upload("/drafts", 10, {"message": thread}, message)
         else:
             response = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(response, wire.Draft, errors.ThreadNotFound if thread_id else None)
+        return unwrap(response, vendor_models.Draft, errors.ThreadNotFound if thread_id else None)
 
-    async def send_draft(self, draft_id: str) -> wire.Threaded | None:
+    async def send_draft(self, draft_id: str) -> vendor_models.Threaded | None:
         """Send a draft. Returns its message, or None if the draft no longer exists. Source: users.drafts/send."""
         response = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
-        return None if response.status == 404 else unwrap(response, wire.Threaded)
+        return None if response.status == 404 else unwrap(response, vendor_models.Threaded)
 
-    async def get_draft(self, draft_id: str) -> wire.Draft | None:
+    async def get_draft(self, draft_id: str) -> vendor_models.Draft | None:
         """Return a draft, or None if it no longer exists. Source: users.drafts/get."""
         response = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
-        return None if response.status == 404 else unwrap(response, wire.Draft)
+        return None if response.status == 404 else unwrap(response, vendor_models.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
         """Delete a draft permanently. Source: users.drafts/delete."""
@@ -232,12 +236,12 @@ class MailClient:
         if not response.is_success and response.status != 404:
             raise_error(response)
 
-    def list_drafts(self) -> AsyncIterator[wire.Draft]:
+    def list_drafts(self) -> AsyncIterator[vendor_models.Draft]:
         """Yield all drafts, newest first. Source: users.drafts/list."""
 
-        async def fetch(page_token: str | None) -> tuple[Sequence[wire.Draft], str | None]:
+        async def fetch(page_token: str | None) -> tuple[Sequence[vendor_models.Draft], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
-            page = unwrap(await self._read("/drafts", 5, query), wire.DraftList)
+            page = unwrap(await self._read("/drafts", 5, query), vendor_models.DraftList)
             return page.drafts, page.next_page_token
 
         return iter_items(fetch, max_pages=MAX_PAGES)
@@ -354,7 +358,7 @@ def _decode_base64(encoded: bytes) -> bytes:
 
 def _is_empty_content(text: bytes) -> bool:
     try:
-        content = decode_json(text, wire.Content)
+        content = decode_json(text, vendor_models.Content)
     except UnexpectedShape:
         return False
     # Only a missing, empty or null ``data`` is empty content.

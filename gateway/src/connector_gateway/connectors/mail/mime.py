@@ -17,10 +17,10 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from connector_gateway.connectors.mail.html_text import html_to_text
-from connector_gateway.connectors.mail.wire import Message as WireMessage
-from connector_gateway.connectors.mail.wire import Part
+from connector_gateway.connectors.mail.vendor_models import Message as WireMessage
+from connector_gateway.connectors.mail.vendor_models import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
-from connector_gateway.kit.wire_model import decode_json
+from connector_gateway.kit.vendor_model import decode_json
 
 NO_PARENT = Part()
 """The parent of the outermost part."""

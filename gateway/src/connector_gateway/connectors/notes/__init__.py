@@ -1,8 +1,8 @@
 """notes: a notes and database workspace."""
 
 from connector_gateway.connectors.notes import client, events, operations
-from connector_gateway.connectors.notes.errors import ERRORS
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
+from connector_gateway.connectors.notes.vendor_errors import ERRORS
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 

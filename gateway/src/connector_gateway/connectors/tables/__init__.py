@@ -1,8 +1,8 @@
 """tables: a spreadsheet-style database."""
 
 from connector_gateway.connectors.tables import client, operations
-from connector_gateway.connectors.tables.errors import ERRORS
 from connector_gateway.connectors.tables.oauth import OAUTH, identify
+from connector_gateway.connectors.tables.vendor_errors import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 TABLES = Connector(

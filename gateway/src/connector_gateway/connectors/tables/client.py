@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.errors import ERRORS, PLAN_LIMIT_EXCEEDED, unwrap
+from connector_gateway.connectors.tables import vendor_models
+from connector_gateway.connectors.tables.vendor_errors import ERRORS, PLAN_LIMIT_EXCEEDED, unwrap
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
@@ -71,35 +71,37 @@ class TablesClient:
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
-    async def get_user(self) -> wire.Me:
+    async def get_user(self) -> vendor_models.Me:
         """Return the user of the token. Source: get-user-id-scopes."""
-        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.Me)
+        return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), vendor_models.Me)
 
-    def list_bases(self) -> AsyncIterator[wire.Base]:
+    def list_bases(self) -> AsyncIterator[vendor_models.Base]:
         """Yield all bases that the token can see. Source: list-bases."""
 
-        async def fetch(offset: str | None) -> tuple[Sequence[wire.Base], str | None]:
+        async def fetch(offset: str | None) -> tuple[Sequence[vendor_models.Base], str | None]:
             response = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
-            page = unwrap(response, wire.Bases)
+            page = unwrap(response, vendor_models.Bases)
             return page.bases, page.offset
 
         return iter_items(fetch, max_pages=MAX_PAGES)
 
-    async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
+    async def get_base_schema(self, base_id: str) -> Sequence[vendor_models.Table]:
         """Return the tables of a base with fields and views. Source: get-base-schema."""
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
         response = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        return unwrap(response, wire.Schema, BaseNotFound, BaseNotFound).tables
+        return unwrap(response, vendor_models.Schema, BaseNotFound, BaseNotFound).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
-    ) -> wire.Records:
+    ) -> vendor_models.Records:
         """Return a page of a table or view, by field names. Source: list-records."""
         query = {"view": view_id, "offset": offset}
         query_params = [(name, value) for name, value in query.items() if value is not None]
         return await self._list(base_id, table_id, query_params, page_size)
 
-    def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[wire.Record]:
+    def list_records_created_since(
+        self, base_id: str, table_id: str, since: datetime
+    ) -> AsyncIterator[vendor_models.Record]:
         """Yield the records created after a time, with all their values.
 
         Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
@@ -120,38 +122,42 @@ class TablesClient:
                 existing_ids.add(record.id)
         return existing_ids
 
-    async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.RecordFields:
+    async def get_record(self, base_id: str, table_id: str, record_id: str) -> vendor_models.RecordFields:
         """Return a record from any table of the base. Source: get-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         response = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(response, wire.RecordFields, RecordNotFound, RecordNotFound)
+        return unwrap(response, vendor_models.RecordFields, RecordNotFound, RecordNotFound)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
-    ) -> Sequence[wire.RecordFields]:
+    ) -> Sequence[vendor_models.RecordFields]:
         """Create records in order, all or none. *typecast* lets selects gain options. Source: create-records."""
         # ``typecast`` loosens every check of the entire request, so it is set only to create options.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
         response = await self._write("POST", base_id, _table(base_id, table_id), body)
-        return unwrap(response, wire.CreatedRows, TableNotFound).records
+        return unwrap(response, vendor_models.CreatedRows, TableNotFound).records
 
-    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.RecordFields:
+    async def update_record(
+        self, base_id: str, table_id: str, record_id: str, values: Values
+    ) -> vendor_models.RecordFields:
         """Update a record and return it. Source: update-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("PATCH", base_id, path, body), wire.RecordFields)
+        return unwrap(await self._write("PATCH", base_id, path, body), vendor_models.RecordFields)
 
-    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.RecordFields:
+    async def upload_attachment(
+        self, base_id: str, record_id: str, field_id: str, file: Values
+    ) -> vendor_models.RecordFields:
         """Append *file* to a record's field, and return the record with that field only. Source: upload-attachment."""
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         response = await self._write("POST", base_id, path, file, host="content")
-        return unwrap(response, wire.RecordFields)
+        return unwrap(response, vendor_models.RecordFields)
 
-    def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
+    def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[vendor_models.Record]:
         query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]
 
-        async def fetch(offset: str | None) -> tuple[Sequence[wire.Record], str | None]:
+        async def fetch(offset: str | None) -> tuple[Sequence[vendor_models.Record], str | None]:
             page = await self._list(base_id, table_id, [*query, *_from(offset)])
             return page.records, page.offset
 
@@ -159,14 +165,14 @@ class TablesClient:
 
     async def _list(
         self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]], most: int = PAGE_SIZE
-    ) -> wire.Records:
+    ) -> vendor_models.Records:
         path = _table(base_id, table_id)
 
         async def fetch(size: int) -> UpstreamResponse:
             sized = [*query, ("pageSize", size)]
             return await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=sized)
 
-        return unwrap(await with_smaller_pages(fetch, most), wire.Records, TableNotFound)
+        return unwrap(await with_smaller_pages(fetch, most), vendor_models.Records, TableNotFound)
 
     async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> UpstreamResponse:
         return await self._upstream.send(method, path, *_charges(base_id), writes=True, json=body, host=host)

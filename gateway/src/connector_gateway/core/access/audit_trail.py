@@ -18,11 +18,11 @@ from pydantic_core import to_json
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.audited_actions import Actor, Entry, with_audit_entry
+from connector_gateway.core.audit_entries import Actor, Entry, with_audit_entry
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 CHAIN = "audit"
@@ -98,19 +98,19 @@ class Audit:
         self._clock = clock
         self._minute = _Minute(clock.now())
 
-    def append(self, writing: Connection, entry: Entry) -> None:
+    def append(self, db: Connection, entry: Entry) -> None:
         """Append *entry* to the chain. Other processes wait until the transaction has ended."""
-        chain = writing.execute(_LOCKED).first() or self._begin(writing)
+        chain = db.execute(_LOCKED).first() or self._begin(db)
         key = self._key(chain)
         row = {**entry, "sequence": chain.sequence + 1, "at": self._clock.now()}
         row["mac"] = _mac(key, chain.mac, row)
-        writing.execute(insert(tables.audit), row)
+        db.execute(insert(tables.audit), row)
         end = {"sequence": row["sequence"], "mac": row["mac"], "seal": _end_mac(key, row["sequence"], row["mac"])}
-        writing.execute(update(tables.audit_chain).where(_chain.name == CHAIN).values(end))
+        db.execute(update(tables.audit_chain).where(_chain.name == CHAIN).values(end))
 
-    def _begin(self, writing: Connection) -> Row[Any]:
+    def _begin(self, db: Connection) -> Row[Any]:
         """Insert the row of a new chain with a new key. It continues after the entries of an earlier chain."""
-        last = writing.execute(select(_audit.sequence, _audit.mac).order_by(_audit.sequence.desc()).limit(1)).first()
+        last = db.execute(select(_audit.sequence, _audit.mac).order_by(_audit.sequence.desc()).limit(1)).first()
         key, sequence, mac = secrets.token_bytes(KEY_BYTES), last.sequence if last else 0, last.mac if last else NO_MAC
         row = {
             "name": CHAIN,
@@ -120,8 +120,8 @@ class Audit:
             "seal": _end_mac(key, sequence, mac),
         }
         # If another process begins a chain concurrently, its row is used.
-        writing.execute(insert(tables.audit_chain).on_conflict_do_nothing(), row)
-        return writing.execute(_LOCKED).one()
+        db.execute(insert(tables.audit_chain).on_conflict_do_nothing(), row)
+        return db.execute(_LOCKED).one()
 
     def _key(self, chain: Row[Any]) -> bytes:
         return bytes.fromhex(self._vault.decrypt(chain.sealed, CHAIN)["key"])
@@ -129,9 +129,9 @@ class Audit:
     async def restart(self) -> dict[str, Any]:
         """Begin a new chain after the existing entries, if the secret that encrypted its key is lost."""
 
-        def restart(writing: Connection) -> int:
-            writing.execute(delete(tables.audit_chain))
-            return int(self._begin(writing).sequence) + 1
+        def restart(db: Connection) -> int:
+            db.execute(delete(tables.audit_chain))
+            return int(self._begin(db).sequence) + 1
 
         first = await self._database.write(with_audit_entry(restart, "restart_audit", CHAIN))
         return {"first": first}
@@ -140,7 +140,7 @@ class Audit:
         """Record an action that changes no row, before it is performed."""
         entry = actor.entry(act, object_id, workspace_id)
         entry["details"] |= details
-        await self._database.write(lambda writing: self.append(writing, entry))
+        await self._database.write(lambda db: self.append(db, entry))
 
     # Rejected actions
 
@@ -179,9 +179,9 @@ class Audit:
     async def _store(self, entries: Sequence[Entry]) -> bool:
         """Append *entries* in a separate transaction. Returns False if storage is unavailable."""
 
-        def append(writing: Connection) -> None:
+        def append(db: Connection) -> None:
             for entry in entries:
-                self.append(writing, entry)
+                self.append(db, entry)
 
         try:
             await self._database.write(append)
@@ -208,7 +208,7 @@ class Audit:
         conditions += [] if since is None else [_audit.at >= since]
         conditions += [] if until is None else [_audit.at < until]
         query = select(tables.audit).where(*conditions).order_by(_audit.sequence.desc()).limit(limit + 1)
-        rows = await self._database.read_slow(lambda reading: reading.execute(query).mappings().all())
+        rows = await self._database.read_slow(lambda db: db.execute(query).mappings().all())
         entries = [_public(row) for row in rows[:limit]]
         return entries, entries[-1]["sequence"] if len(rows) > limit else None
 
@@ -222,11 +222,9 @@ class Audit:
 
         Entries that are appended meanwhile are checked too.
         """
-        chain = await self._database.read_slow(lambda reading: reading.execute(_CURRENT).first())
+        chain = await self._database.read_slow(lambda db: db.execute(_CURRENT).first())
         if chain is None:
-            last = await self._database.read_slow(
-                lambda reading: reading.execute(select(func.max(_audit.sequence))).scalar()
-            )
+            last = await self._database.read_slow(lambda db: db.execute(select(func.max(_audit.sequence))).scalar())
             return Verdict(0, None) if last is None else Verdict(0, None, last, "The end of the chain is missing.")
         key = self._key(chain)
         if not hmac.compare_digest(chain.seal, _end_mac(key, chain.sequence, chain.mac)):
@@ -246,9 +244,7 @@ class Audit:
     async def _read_mac(self, sequence: int) -> bytes | None:
         """Return the HMAC of an entry, which the next entry covers, or None if there is no such entry."""
         query = select(_audit.mac).where(_audit.sequence == sequence)
-        return (
-            NO_MAC if not sequence else await self._database.read_slow(lambda reading: reading.execute(query).scalar())
-        )
+        return NO_MAC if not sequence else await self._database.read_slow(lambda db: db.execute(query).scalar())
 
     async def _rows(self, after: int) -> AsyncIterator[Mapping[Any, Any]]:
         while True:
@@ -262,7 +258,7 @@ class Audit:
 
 
 def _fetch_all(query: Any) -> Callable[[Connection], Sequence[Mapping[Any, Any]]]:
-    return lambda reading: reading.execute(query).mappings().all()
+    return lambda db: db.execute(query).mappings().all()
 
 
 def _mac(key: bytes, before: bytes, row: Mapping[Any, Any]) -> bytes:

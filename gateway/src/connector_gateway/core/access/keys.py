@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
@@ -23,7 +23,7 @@ from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_mat
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.operation import AnyOperation, Scope
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 KeyScope = Literal["read", "read_write"]
@@ -179,14 +179,14 @@ class ApiKeys:
             query = query.where(_keys.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_keys.key_id < before)
-        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda db: db.execute(query).mappings().all())
         keys = [_public(self.last_used.apply(row)) for row in rows[:limit]]
         return keys, keys[-1]["key_id"] if len(rows) > limit else None
 
     async def show(self, key_id: str) -> dict[str, Any]:
         """Return the public fields of one key."""
         query = select(tables.keys).where(_keys.key_id == key_id)
-        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda db: db.execute(query).mappings().first())
         if row is None:
             raise _not_found(key_id)
         return _public(self.last_used.apply(row))
@@ -194,9 +194,7 @@ class ApiKeys:
     async def identify(self, key: str) -> KeyId | None:
         """Return the identifier of *key*, even if revoked, or None if it is not a key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == token_digest(key))
-        return (
-            await self.database.read(lambda reading: reading.execute(query).scalar()) if is_well_formed(key) else None
-        )
+        return await self.database.read(lambda db: db.execute(query).scalar()) if is_well_formed(key) else None
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: immediately in this process, within seconds in others."""
@@ -208,8 +206,8 @@ class ApiKeys:
             .returning(*tables.keys.c)
         )
 
-        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
-            return writing.execute(revoke).mappings().first()
+        def update_row(db: Connection) -> Mapping[Any, Any] | None:
+            return db.execute(revoke).mappings().first()
 
         row = await self.database.write(with_audit_entry(update_row, "revoke_key", key_id))
         if row is None:

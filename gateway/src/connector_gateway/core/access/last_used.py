@@ -40,7 +40,7 @@ class LastUsed:
         stored = dict(islice(self._pending.items(), STEP))
         if stored:
             values = [{"_key": identifier, "_at": at} for identifier, at in stored.items()]
-            await self._database.write(lambda writing: writing.execute(self._update, values).rowcount)
+            await self._database.write(lambda db: db.execute(self._update, values).rowcount)
         for identifier, at in stored.items():
             if self._pending.get(identifier) == at:
                 del self._pending[identifier]

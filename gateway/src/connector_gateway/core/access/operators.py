@@ -10,14 +10,14 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, or_, select, update
 
 from connector_gateway.core.access.keys import generate_key, is_well_formed
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 Role = Literal["admin", "viewer"]
@@ -89,10 +89,10 @@ class Operators:
             "revoked_at": None,
         }
 
-        def create(writing: Connection) -> str:
-            if writing.execute(select(_operators.name).where(_operators.name == name)).first():
+        def create(db: Connection) -> str:
+            if db.execute(select(_operators.name).where(_operators.name == name)).first():
                 raise _invalid_name(name, "Is or was the name of another operator")
-            writing.execute(insert(tables.operators), row)
+            db.execute(insert(tables.operators), row)
             return name
 
         await self._database.write(
@@ -104,14 +104,14 @@ class Operators:
         """Return operators, newest first, and the next *before* or None."""
         query = select(tables.operators).order_by(_operators.operator_id.desc()).limit(limit + 1)
         query = query if before is None else query.where(_operators.operator_id < before)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self._database.read(lambda db: db.execute(query).mappings().all())
         operators = [_public(row) for row in rows[:limit]]
         return operators, operators[-1]["operator_id"] if len(rows) > limit else None
 
     async def show(self, name: str) -> dict[str, Any]:
         """Return one operator, by identifier or name."""
         query = select(tables.operators).where(or_(_operators.operator_id == name, _operators.name == name))
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self._database.read(lambda db: db.execute(query).mappings().first())
         if row is None:
             raise _not_found(name)
         return _public(row)
@@ -131,8 +131,8 @@ class Operators:
             .returning(*_operators)
         )
 
-        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
-            return writing.execute(revoke).mappings().first()
+        def update_row(db: Connection) -> Mapping[Any, Any] | None:
+            return db.execute(revoke).mappings().first()
 
         row = await self._database.write(
             with_audit_entry(update_row, "revoke_operator", operator["operator_id"], operator=operator["name"])
@@ -144,7 +144,7 @@ class Operators:
 
     async def _look_up(self, digest: bytes) -> Operator | None:
         query = select(tables.operators).where(_operators.digest == digest, _operators.revoked_at.is_(None))
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self._database.read(lambda db: db.execute(query).first())
         return None if row is None else Operator(row.name, row.role, row.operator_id)
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Select, select
 
-from connector_gateway.core.error_details import workspace_not_found
+from connector_gateway.core.error_response_details import workspace_not_found
 from connector_gateway.kit.errors import QuotaExceeded
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ _REMEDIES = {
 }
 
 
-def check_quota(writing: Transaction, workspace_id: str, name: str, limit: int, counted: Select[Any]) -> None:
+def check_quota(db: SqlConnection, workspace_id: str, name: str, limit: int, counted: Select[Any]) -> None:
     """Raise ``QuotaExceeded`` if the query *counted* returns *limit* or more for the workspace."""
-    lock_workspace(writing, workspace_id)
-    count = writing.execute(counted).scalar_one()
+    lock_workspace(db, workspace_id)
+    count = db.execute(counted).scalar_one()
     if count >= limit:
         setting = f"GATEWAY_QUOTA_{name.upper()}"
         error = QuotaExceeded(
@@ -45,12 +45,12 @@ def check_quota(writing: Transaction, workspace_id: str, name: str, limit: int, 
         raise error
 
 
-def lock_workspace(writing: Transaction, workspace_id: str) -> None:
+def lock_workspace(db: SqlConnection, workspace_id: str) -> None:
     """Lock the workspace, and so the number of its records, until the transaction ends.
 
     Raises ``WorkspaceNotFound`` if it is unknown.
     """
     workspaces = tables.workspaces.c
     query = select(workspaces.workspace_id).where(workspaces.workspace_id == workspace_id)
-    if writing.execute(query.with_for_update(key_share=True)).first() is None:
+    if db.execute(query.with_for_update(key_share=True)).first() is None:
         raise workspace_not_found(workspace_id)

@@ -18,11 +18,11 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from connector_gateway.core.access.operators import BUILT_IN, Operator
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import SecretKeys, token_digest
 from connector_gateway.kit.clock import Clock
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 SESSION_SECONDS = 12 * 60 * 60.0
@@ -87,8 +87,8 @@ class Sessions:
         """Begin a session of *operator* with a new identifier."""
         identifier, row = self._new_row(operator)
 
-        def begin(writing: Connection) -> int:
-            return writing.execute(insert(tables.console_sessions), row).rowcount
+        def begin(db: Connection) -> int:
+            return db.execute(insert(tables.console_sessions), row).rowcount
 
         await self._database.write(with_audit_entry(begin, "sign_in", "console"))
         return self._session(identifier, operator)
@@ -98,8 +98,8 @@ class Sessions:
         token, expires_at = secrets.token_urlsafe(ID_BYTES), self._clock.now() + LINK_SECONDS
         row = {"digest": _link_digest(token), "expires_at": expires_at, "seen_at": expires_at}
 
-        def create(writing: Connection) -> int:
-            return writing.execute(insert(tables.console_sessions), row).rowcount
+        def create(db: Connection) -> int:
+            return db.execute(insert(tables.console_sessions), row).rowcount
 
         await self._database.write(with_audit_entry(create, "create_sign_in_link", "console"))
         return token
@@ -109,15 +109,15 @@ class Sessions:
         link = and_(_sessions.digest == _link_digest(token), _sessions.expires_at > self._clock.now())
         query, use = select(_sessions.digest).where(link), delete(tables.console_sessions).where(link)
         # Guessed tokens cost no write.
-        if await self._database.read(lambda reading: reading.execute(query).first()) is None:
+        if await self._database.read(lambda db: db.execute(query).first()) is None:
             return None
         identifier, row = self._new_row(BUILT_IN)
 
-        def begin(writing: Connection) -> int | None:
+        def begin(db: Connection) -> int | None:
             # Only one of several concurrent uses deletes the row.
-            if not writing.execute(use).rowcount:
+            if not db.execute(use).rowcount:
                 return None
-            return writing.execute(insert(tables.console_sessions), row).rowcount
+            return db.execute(insert(tables.console_sessions), row).rowcount
 
         created = await self._database.write(with_audit_entry(begin, "sign_in", "console", by="link"))
         return self._session(identifier, BUILT_IN) if created else None
@@ -131,7 +131,7 @@ class Sessions:
         if identifier is None:
             return None
         query = _WITH_OPERATOR.where(_sessions.digest == token_digest(identifier))
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self._database.read(lambda db: db.execute(query).first())
         now = self._clock.now()
         if row is None or row.expires_at <= now or row.seen_at + self._idle_seconds <= now:
             return None
@@ -139,7 +139,7 @@ class Sessions:
             set_seen_at = (
                 update(tables.console_sessions).where(_sessions.digest == token_digest(identifier)).values(seen_at=now)
             )
-            await self._database.write(lambda writing: writing.execute(set_seen_at).rowcount)
+            await self._database.write(lambda db: db.execute(set_seen_at).rowcount)
         return self._session(
             identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
         )
@@ -149,8 +149,8 @@ class Sessions:
         identifier = self._identifier(session.token) or b""
         forget = delete(tables.console_sessions).where(_sessions.digest == token_digest(identifier))
 
-        def end(writing: Connection) -> int | None:
-            return writing.execute(forget).rowcount or None
+        def end(db: Connection) -> int | None:
+            return db.execute(forget).rowcount or None
 
         await self._database.write(with_audit_entry(end, "sign_out", "console"))
 
@@ -160,7 +160,7 @@ class Sessions:
         ended = or_(_sessions.expires_at <= now, _sessions.seen_at <= now - self._idle_seconds)
         expired = select(_sessions.digest).where(ended).limit(PURGE_STEP)
         forget = delete(tables.console_sessions).where(_sessions.digest.in_(expired))
-        return await self._database.write(lambda writing: writing.execute(forget).rowcount)
+        return await self._database.write(lambda db: db.execute(forget).rowcount)
 
     def visitor(self, token: str | None = None) -> Session:
         """Return the session of a visitor, who is not signed in. *token* is the browser's cookie, if it has one."""

@@ -6,12 +6,12 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, select, update
 
 from connector_gateway.core.access.return_urls import url_problem
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.error_details import workspace_not_found
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.error_response_details import workspace_not_found
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 Plan = Literal["free", "paid"]
@@ -35,8 +35,8 @@ class Workspaces:
             "return_urls": list(return_urls),
         }
 
-        def create(writing: Connection) -> Mapping[str, Any]:
-            writing.execute(insert(tables.workspaces), row)
+        def create(db: Connection) -> Mapping[str, Any]:
+            db.execute(insert(tables.workspaces), row)
             return row
 
         await self._database.write(with_audit_entry(create, "create_workspace", row["workspace_id"]))
@@ -48,7 +48,7 @@ class Workspaces:
         query = query if before is None else query.where(tables.workspaces.c.workspace_id < before)
         # Databases differ in their case folding, so names are compared here.
         query = query if text else query.limit(limit + 1)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self._database.read(lambda db: db.execute(query).mappings().all())
         needle = text.casefold()
         matches = [row for row in rows if needle in row["name"].casefold() or needle in row["workspace_id"].casefold()]
         public = [_public(row) for row in matches[:limit]]
@@ -57,7 +57,7 @@ class Workspaces:
     async def show(self, workspace_id: str) -> dict[str, Any]:
         """Return one workspace."""
         query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self._database.read(lambda db: db.execute(query).mappings().first())
         if row is None:
             raise workspace_not_found(workspace_id)
         return _public(row)
@@ -65,13 +65,13 @@ class Workspaces:
     async def count(self) -> int:
         """Return the number of workspaces."""
         query = select(func.count()).select_from(tables.workspaces)
-        return await self._database.read(lambda reading: reading.execute(query).scalar_one())
+        return await self._database.read(lambda db: db.execute(query).scalar_one())
 
     async def names(self, workspace_ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of *workspace_ids*, without unknown ones."""
         workspaces = tables.workspaces.c
         query = select(workspaces.workspace_id, workspaces.name).where(workspaces.workspace_id.in_(workspace_ids))
-        rows = await self._database.read(lambda reading: reading.execute(query).all()) if workspace_ids else []
+        rows = await self._database.read(lambda db: db.execute(query).all()) if workspace_ids else []
         return {row.workspace_id: row.name for row in rows}
 
     async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
@@ -84,8 +84,8 @@ class Workspaces:
             .returning(*tables.workspaces.c)
         )
 
-        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
-            return writing.execute(change).mappings().first()
+        def update_row(db: Connection) -> Mapping[Any, Any] | None:
+            return db.execute(change).mappings().first()
 
         row = await self._database.write(
             with_audit_entry(update_row, "change_workspace", workspace_id, changed=sorted(changes))

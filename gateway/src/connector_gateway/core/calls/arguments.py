@@ -12,8 +12,13 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from msgspec import Struct
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
-from connector_gateway.core.error_details import truncate, validation_details, with_allowed_names, without_values
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.error_response_details import (
+    truncate,
+    validation_details,
+    with_allowed_names,
+    without_values,
+)
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Mentions, Params
 

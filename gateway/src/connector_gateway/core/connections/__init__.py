@@ -1,15 +1,15 @@
 """Connections: the vendor accounts in which calls act, and their credentials."""
 
 from connector_gateway.core.connections.account_lookup import AccountLookup
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.oauth_flow import ConsentFlow
-from connector_gateway.core.connections.selection import ConnectionSelector
 from connector_gateway.core.connections.setup import ConnectionSetup
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient
 from connector_gateway.core.connections.token_refresh import IdleTokenRefresher, TokenRefresher
+from connector_gateway.core.connections.usable_connections import UsableConnections
 from connector_gateway.core.secrets.vault import Vault
 
 __all__ = [
@@ -17,12 +17,12 @@ __all__ = [
     "ConnectLinks",
     "Connection",
     "ConnectionListener",
-    "ConnectionSelector",
     "ConnectionSetup",
     "ConnectionStore",
     "ConsentFlow",
     "IdleTokenRefresher",
     "TokenEndpointClient",
     "TokenRefresher",
+    "UsableConnections",
     "Vault",
 ]

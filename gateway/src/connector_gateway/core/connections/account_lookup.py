@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
@@ -40,7 +40,7 @@ class UnsavedCredentials:
 class AccountLookup:
     """Identifies the accounts of credentials with a request to the vendor."""
 
-    upstreams: Mapping[str, UpstreamConfig]
+    connectors: Mapping[str, ConfiguredConnector]
     shared: SharedState
     transport: Transport
     clock: Clock
@@ -83,40 +83,48 @@ class AccountLookup:
 
     def issued_by_token_page(self, connection: Connection) -> bool:
         """Return True if the token of *connection* was issued for this installation's own API key."""
-        site = self.upstreams.get(connection.connector)
-        return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
+        configured = self.connectors.get(connection.connector)
+        return (
+            configured is not None and bool(configured.api_key) and connection.stored.get("key") == configured.api_key
+        )
 
     async def revoke_token(self, connection: Connection) -> bool:
         """Revoke the token that this installation's token page issued for *connection*.
 
         Returns whether the vendor accepted the revocation.
         """
-        site = self.upstreams.get(connection.connector)
-        if site is None or site.connector.revoke is None or not self.issued_by_token_page(connection):
+        configured = self.connectors.get(connection.connector)
+        if configured is None or configured.connector.revoke is None or not self.issued_by_token_page(connection):
             return False
         try:
             upstream = self._upstream(
-                site, UnsavedCredentials(connection.stored), self._pacer(site, connection.account)
+                configured, UnsavedCredentials(connection.stored), self._pacer(configured, connection.account)
             )
             with redacting(connection.redaction):
-                return await site.connector.revoke(site.connector.client(upstream))
+                return await configured.connector.revoke(configured.connector.client(upstream))
         except GatewayError as failure:
             log.warning("token not revoked", connector=connection.connector, code=failure.code)
             return False
 
     async def _identify(self, connector: str, source: CredentialSource, account_key: str) -> Account | None:
-        site = self.upstreams.get(connector)
-        if site is None or site.connector.identify is None:
+        configured = self.connectors.get(connector)
+        if configured is None or configured.connector.identify is None:
             return None
-        pacer = self._pacer(site, account_key)
-        account = await site.connector.identify(site.connector.client(self._upstream(site, source, pacer)))
+        pacer = self._pacer(configured, account_key)
+        account = await configured.connector.identify(
+            configured.connector.client(self._upstream(configured, source, pacer))
+        )
         if pseudonym(account.account_id) != account_key:
             await pacer.attribute_to(pseudonym(account.account_id))
         return account
 
-    def _pacer(self, site: UpstreamConfig, account_key: str) -> AnonymousPacer:
-        return AnonymousPacer(site.connector.name, with_slack(site.budgets), account_key, self.shared, self.clock)
+    def _pacer(self, configured: ConfiguredConnector, account_key: str) -> AnonymousPacer:
+        return AnonymousPacer(
+            configured.connector.name, with_slack(configured.budgets), account_key, self.shared, self.clock
+        )
 
-    def _upstream(self, site: UpstreamConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
-        service = site.create_service(self.transport, self.clock, self.time)
+    def _upstream(
+        self, configured: ConfiguredConnector, source: CredentialSource, pacer: AnonymousPacer
+    ) -> UpstreamClient:
+        service = configured.create_service(self.transport, self.clock, self.time)
         return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

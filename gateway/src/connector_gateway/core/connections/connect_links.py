@@ -5,15 +5,15 @@ from functools import partial
 from secrets import token_urlsafe
 from typing import Any
 
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import delete, insert, select, update
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 PATH = "/connect"
@@ -65,8 +65,8 @@ class ConnectLinks:
             "expires_at": expires_at,
         }
 
-        def issue(writing: Transaction) -> int:
-            return writing.execute(insert(tables.connect_links), row).rowcount
+        def issue(db: SqlConnection) -> int:
+            return db.execute(insert(tables.connect_links), row).rowcount
 
         details = {"allow_other_account": allow_other_account}
         await self._database.write(
@@ -83,7 +83,7 @@ class ConnectLinks:
     async def find(self, token: str) -> ConnectLink | None:
         """Return the link for *token*, or None if it is unknown or expired."""
         query = select(tables.connect_links).where(_links.digest == token_digest(token))
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self._database.read(lambda db: db.execute(query).first())
         if row is None or row.expires_at <= self._clock.now():
             return None
         return ConnectLink(row.connection_id, row.return_url, row.allow_other_account, row.used_at is not None)
@@ -99,20 +99,20 @@ class ConnectLinks:
     async def _issue(self, connection_id: str) -> str:
         return str((await self.issue(connection_id))["connect_url"])
 
-    def use(self, token: str, writing: Transaction) -> bool:
+    def use(self, token: str, db: SqlConnection) -> bool:
         """Mark the link with *token* as used. Returns False if it was used before."""
         unused = update(tables.connect_links).where(_links.digest == token_digest(token), _links.used_at.is_(None))
-        return bool(writing.execute(unused.values(used_at=self._clock.now())).rowcount)
+        return bool(db.execute(unused.values(used_at=self._clock.now())).rowcount)
 
     async def purge(self) -> int:
         """Delete a bounded number of expired links and consents. Returns how many."""
         now = self._clock.now()
 
-        def purge(writing: Transaction) -> int:
+        def purge(db: SqlConnection) -> int:
             deleted = 0
             for table, column in ((tables.consents, _consents), (tables.connect_links, _links)):
                 expired = select(column.digest).where(column.expires_at <= now).limit(PURGE_STEP)
-                deleted += writing.execute(delete(table).where(column.digest.in_(expired))).rowcount
+                deleted += db.execute(delete(table).where(column.digest.in_(expired))).rowcount
             return deleted
 
         return await self._database.write(purge)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.connections.account_identity import AccountIdentity
 from connector_gateway.core.connections.token_refresh import CurrentSecrets, TokenRefresher
 from connector_gateway.kit.errors import ConnectionPending
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId

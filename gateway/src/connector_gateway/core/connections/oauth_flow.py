@@ -12,12 +12,12 @@ from secrets import token_urlsafe
 from typing import Any, Literal
 
 import structlog
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import func, insert, select, update
 
 from connector_gateway.core.access.quotas import Quotas, lock_workspace
 from connector_gateway.core.access.return_urls import is_allowed
-from connector_gateway.core.connections.account_comparison import may_be_same_account
+from connector_gateway.core.connections.account_identity import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.connection import Connection
@@ -30,7 +30,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
 from connector_gateway.kit.oauth import Account, IssuedTokens, OAuthConfig, create_challenge, create_verifier
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 CONSENT_SECONDS = 15 * 60.0
@@ -155,7 +155,7 @@ class ConsentFlow:
         if oauth is None:
             raise ConnectFailed("not_set_up")
         workspace = select(tables.workspaces).where(tables.workspaces.c.workspace_id == connection.workspace_id)
-        row = await self.database.read(lambda reading: reading.execute(workspace).one())
+        row = await self.database.read(lambda db: db.execute(workspace).one())
         return ConnectRequest(link, connection, oauth, row.name, row.return_urls)
 
     async def begin(self, token: str) -> AuthorizationRedirect:
@@ -174,23 +174,23 @@ class ConsentFlow:
             "workspace_id": invitation.connection.workspace_id,
         }
 
-        def begin(writing: Transaction) -> None:
-            self._check_pending_limits(writing, invitation, row)
-            writing.execute(insert(tables.consents), row)
+        def begin(db: SqlConnection) -> None:
+            self._check_pending_limits(db, invitation, row)
+            db.execute(insert(tables.consents), row)
 
         await self.database.write(begin)
         url = self.tokens.consent_url(connector, self.callback(invitation, verifier), state, verifier)
         return AuthorizationRedirect(url, state, browser, invitation)
 
-    def _check_pending_limits(self, writing: Transaction, invitation: ConnectRequest, row: Mapping[str, Any]) -> None:
+    def _check_pending_limits(self, db: SqlConnection, invitation: ConnectRequest, row: Mapping[str, Any]) -> None:
         """Raise ``ConnectFailed`` if too many consents are pending for the link or the workspace."""
-        lock_workspace(writing, row["workspace_id"])
+        lock_workspace(db, row["workspace_id"])
         pending = select(func.count()).where(_consents.used_at.is_(None), _consents.expires_at > self.clock.now())
         for column, limit in (
             (_consents.link, self.quotas.consents_per_link),
             (_consents.workspace_id, self.quotas.consents),
         ):
-            if writing.execute(pending.where(column == row[column.name])).scalar_one() >= limit:
+            if db.execute(pending.where(column == row[column.name])).scalar_one() >= limit:
                 raise ConnectFailed("too_many", invitation=invitation)
 
     def callback(self, invitation: ConnectRequest, verifier: str) -> str:
@@ -238,7 +238,7 @@ class ConsentFlow:
 
     async def _load_consent(self, connector: str, state: str, browser: str) -> PendingConsent:
         query = select(tables.consents).where(_consents.digest == token_digest(state))
-        row = await self.database.read(lambda reading: reading.execute(query).first())
+        row = await self.database.read(lambda db: db.execute(query).first())
         if row is None:
             raise ConnectFailed("unknown")
         if not hmac.compare_digest(row.browser, token_digest(browser)):
@@ -253,7 +253,7 @@ class ConsentFlow:
         """Mark *state* as used, atomically: of concurrent callbacks with one state, only the first succeeds."""
         unspent = update(tables.consents).where(_consents.digest == state, _consents.used_at.is_(None))
         change = unspent.values(used_at=self.clock.now())
-        if not await self.database.write(lambda writing: writing.execute(change).rowcount):
+        if not await self.database.write(lambda db: db.execute(change).rowcount):
             raise ConnectFailed("used", token=token, invitation=invitation)
 
     async def _connect(self, consent: PendingConsent, code: str) -> Connected:
@@ -281,15 +281,15 @@ class ConsentFlow:
             return self.tokens.secrets_from_fragment(invitation.connection.connector, grant.token)
         return merge_tokens({}, grant)
 
-    def _check_account(self, consent: PendingConsent, account: Account | None, writing: Transaction) -> None:
+    def _check_account(self, consent: PendingConsent, account: Account | None, db: SqlConnection) -> None:
         """Raise ``ConnectFailed`` for another account than before, or for a link that has been used since."""
         invitation, table = consent.invitation, tables.connections.c
         failed = partial(ConnectFailed, token=consent.token, invitation=invitation, account=account)
         own = table.connection_id == invitation.connection.connection_id
-        account_id = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
+        account_id = db.execute(select(table.account_id).where(own).with_for_update()).scalar()
         if not may_be_same_account(account_id, account) and not invitation.link.allow_other_account:
             raise failed("other_account")
-        if not self.links.use(consent.token, writing):
+        if not self.links.use(consent.token, db):
             raise failed("used")
 
 

@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Select, not_, select
 
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import check_workspace
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.connections.account_comparison import may_be_same_account
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.connections.account_identity import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection, check_connected
@@ -19,7 +19,7 @@ from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient, not_configured_error
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 
@@ -154,7 +154,7 @@ class ConnectionSetup:
         if not account_ends and not self.accounts.issued_by_token_page(connection):
             return False
         query = select_same_account(connection.connector, connection.connection_id)
-        connection_ids = await self.database.read(lambda reading: reading.execute(query).scalars().all())
+        connection_ids = await self.database.read(lambda db: db.execute(query).scalars().all())
         if account_ends:
             return bool(connection_ids)
         others = await self.connections.get_many(connection_ids)
@@ -171,9 +171,9 @@ class ConnectionSetup:
         """Return the allowed return URLs of a workspace. Raises ``WorkspaceNotFound`` if there is none."""
         table = tables.workspaces.c
 
-        def read(reading: Transaction) -> Sequence[str]:
-            check_workspace(reading, WorkspaceId(workspace_id))
+        def read(db: SqlConnection) -> Sequence[str]:
+            check_workspace(db, WorkspaceId(workspace_id))
             query = select(table.return_urls).where(table.workspace_id == workspace_id)
-            return tuple(reading.execute(query).scalar_one())
+            return tuple(db.execute(query).scalar_one())
 
         return await self.database.read(read)

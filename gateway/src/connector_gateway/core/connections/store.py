@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.audited_actions import with_audit_entry
-from connector_gateway.core.connections.account_comparison import AccountIdentity, may_be_same_account
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.connections.account_identity import AccountIdentity, may_be_same_account
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
 from connector_gateway.core.connections.credential_check import validate_connection
 from connector_gateway.core.connections.public_view import (
@@ -23,7 +24,7 @@ from connector_gateway.core.connections.public_view import (
     to_public,
 )
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
-from connector_gateway.core.error_details import truncate
+from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
@@ -34,7 +35,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 _PUBLIC_SNAPSHOTS = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
@@ -126,7 +127,7 @@ class ConnectionStore:
         query = select(tables.connections).where(
             tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
         )
-        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        rows = await self.database.read(lambda db: db.execute(query).all()) if connection_ids else []
         connections = {}
         for row in rows:
             with suppress(SecretUnreadable):
@@ -195,7 +196,7 @@ class ConnectionStore:
             query = query.where(connections.connection_id < before)
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
-        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda db: db.execute(query).mappings().all())
         items = [to_public(self.last_used.apply(row)) for row in rows[:limit]]
         return ConnectionsPage(items, items[-1]["connection_id"] if len(rows) > limit else None)
 
@@ -203,7 +204,7 @@ class ConnectionStore:
         """Return the names of the connections among *connection_ids*, including deleted ones."""
         connections = tables.connections.c
         query = select(connections.connection_id, connections.name).where(connections.connection_id.in_(connection_ids))
-        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        rows = await self.database.read(lambda db: db.execute(query).all()) if connection_ids else []
         return {row.connection_id: row.name for row in rows}
 
     async def count_by_status(self) -> Mapping[str, int]:
@@ -212,7 +213,7 @@ class ConnectionStore:
         query = (
             select(status, func.count().label("number")).where(tables.connections.c.deleted.is_(False)).group_by(status)
         )
-        rows = await self.database.read(lambda reading: reading.execute(query).all())
+        rows = await self.database.read(lambda db: db.execute(query).all())
         return {row.status: row.number for row in rows}
 
     async def show(
@@ -223,7 +224,7 @@ class ConnectionStore:
     ) -> dict[str, Any]:
         """Return the public fields of one connection, restricted to *workspace_id* and *connection_ids* if given."""
         query = PUBLIC.where(tables.connections.c.connection_id == connection_id)
-        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda db: db.execute(query).mappings().first())
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
@@ -238,11 +239,11 @@ class ConnectionStore:
         if credentials is not None:
             changes |= self._credential_columns(connection, credentials, account, None)
 
-        def notify(writing: Any) -> None:
+        def notify(db: SqlConnection) -> None:
             if credentials is not None:
-                self.listener.created(writing, connection_id, connection.connector)
+                self.listener.created(db, connection_id, connection.connector)
             self.listener.changed(
-                writing, connection_id, credentials=credentials is not None, settings="settings" in changes
+                db, connection_id, credentials=credentials is not None, settings="settings" in changes
             )
 
         await self._update(connection_id, changes, notify, act="change_connection", changed=changed)
@@ -258,10 +259,10 @@ class ConnectionStore:
     ) -> dict[str, Any]:
         """Store the tokens that the user has granted, unless *admit* raises an error in the transaction."""
 
-        def notify(writing: Any) -> None:
+        def notify(db: SqlConnection) -> None:
             # This starts to watch a pending connection. Any other is watched already.
-            self.listener.created(writing, connection.connection_id, connection.connector)
-            self.listener.changed(writing, connection.connection_id, credentials=True, settings=False)
+            self.listener.created(db, connection.connection_id, connection.connector)
+            self.listener.changed(db, connection.connection_id, credentials=True, settings=False)
 
         changes = self._credential_columns(connection, secrets, account, expires_at)
         await self._update(connection.connection_id, changes, notify, admit, act="connect_account")
@@ -304,13 +305,13 @@ class ConnectionStore:
             .values(status=status, updated_at=now, reason=WITHDRAWN if status == "revoked" else None)
         )
 
-        def note(writing: Any) -> None:
-            if not writing.execute(change).rowcount:
+        def note(db: SqlConnection) -> None:
+            if not db.execute(change).rowcount:
                 return
             if status == "revoked":
-                self.listener.revoked(writing, connection_id)
+                self.listener.revoked(db, connection_id)
             elif not polled:
-                self.listener.reauthorised(writing, connection_id)
+                self.listener.reauthorised(db, connection_id)
 
         await self.database.write(note)
         self._cache.forget(connection_id)
@@ -344,10 +345,10 @@ class ConnectionStore:
             .returning(*tables.connections.c)
         )
 
-        def work(writing: Any) -> Mapping[Any, Any] | None:
-            admit(writing)
-            row: Mapping[Any, Any] | None = writing.execute(change).mappings().first()
-            also(writing)
+        def work(db: SqlConnection) -> Mapping[Any, Any] | None:
+            admit(db)
+            row: Mapping[Any, Any] | None = db.execute(change).mappings().first()
+            also(db)
             return row
 
         row = await self.database.write(with_audit_entry(work, act, connection_id, **details) if act else work)
@@ -362,7 +363,7 @@ class ConnectionStore:
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         parameters = {"_connection_id": connection_id}
-        row = await self.database.read(lambda reading: reading.execute(FIND, parameters).first())
+        row = await self.database.read(lambda db: db.execute(FIND, parameters).first())
         return self._connection(row) if row else None
 
     def _connection(self, row: Row[Any]) -> Connection:
@@ -393,9 +394,9 @@ def _count(workspace_id: str) -> Select[Any]:
     return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
 
 
-def _check_same_account(connection_id: str, account: Account, writing: Any) -> None:
+def _check_same_account(connection_id: str, account: Account, db: SqlConnection) -> None:
     own = tables.connections.c.connection_id == connection_id
-    account_id = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
+    account_id = db.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
     if not may_be_same_account(account_id, account):
         raise OtherAccount("The credentials belong to another account than the connection.")
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import structlog
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.pacing.pacer import ConnectionPacer
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAuthConfig, TokenPage
@@ -38,31 +38,33 @@ class TokenEndpointClient:
     """Requests tokens from vendors."""
 
     def __init__(
-        self, sites: Mapping[str, UpstreamConfig], transport: Transport, shared: SharedState, clock: Clock
+        self, connectors: Mapping[str, ConfiguredConnector], transport: Transport, shared: SharedState, clock: Clock
     ) -> None:
-        self._sites = sites
+        self._connectors = connectors
         self._transport = transport
         self._shared = shared
         self._clock = clock
 
     def oauth(self, connector: str) -> OAuthConfig | None:
         """Return the OAuth configuration of a connector, or None if this installation has no client for it."""
-        site = self._sites.get(connector)
-        return site.oauth if site else None
+        configured = self._connectors.get(connector)
+        return configured.oauth if configured else None
 
     def consent_url(self, connector: str, redirect_uri: str, state: str, verifier: str) -> str:
         """Return the URL to which a browser is sent for consent."""
         page = self._token_page(connector)
         if page is not None:
             return page.url(
-                self._sites[connector].addresses, self._sites[connector].api_key, f"{redirect_uri}?state={state}"
+                self._connectors[connector].addresses,
+                self._connectors[connector].api_key,
+                f"{redirect_uri}?state={state}",
             )
-        site, oauth, client = self._configuration(connector)
-        return oauth.consent_url(site.addresses, client.client_id, redirect_uri, state, verifier)
+        configured, oauth, client = self._configuration(connector)
+        return oauth.consent_url(configured.addresses, client.client_id, redirect_uri, state, verifier)
 
     def secrets_from_fragment(self, connector: str, token: str) -> dict[str, str]:
         """Return the secrets of a connection whose *token* came in the URL fragment of the browser."""
-        return {"key": self._sites[connector].api_key, "token": token}
+        return {"key": self._connectors[connector].api_key, "token": token}
 
     def _token_page(self, connector: str) -> TokenPage | None:
         oauth = self.oauth(connector)
@@ -111,13 +113,13 @@ class TokenEndpointClient:
                 raise
 
     async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> UpstreamResponse:
-        site, oauth, client = self._configuration(connector)
+        configured, oauth, client = self._configuration(connector)
         headers, body = oauth.create_token_request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
         try:
             async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
-                response = await self._transport.send("POST", endpoint.to_url(site.addresses), headers, body)
+                response = await self._transport.send("POST", endpoint.to_url(configured.addresses), headers, body)
         except NotSent as error:
             raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
@@ -132,11 +134,11 @@ class TokenEndpointClient:
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
         return response
 
-    def _configuration(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
-        site = self._sites.get(connector)
-        if site is None or site.connector.oauth is None or site.client is None:
+    def _configuration(self, connector: str) -> tuple[ConfiguredConnector, OAuthConfig, OAuthClient]:
+        configured = self._connectors.get(connector)
+        if configured is None or configured.connector.oauth is None or configured.client is None:
             raise not_configured_error(connector)
-        return site, site.connector.oauth, site.client
+        return configured, configured.connector.oauth, configured.client
 
 
 def not_configured_error(connector: str) -> errors.ConnectNotSetUp:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 
-from connector_gateway.core.connections.account_comparison import AccountIdentity
-from connector_gateway.core.connections.change_listener import ConnectionListener
+from connector_gateway.core.connections.account_identity import AccountIdentity
+from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.token_client import (
     QUEUE_SECONDS,
     TOKEN_TIMEOUT_SECONDS,
@@ -31,7 +31,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.oauth import IssuedTokens
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 LEASE_SECONDS = QUEUE_SECONDS + TOKEN_TIMEOUT_SECONDS + 5.0
@@ -157,20 +157,22 @@ class TokenRefresher:
         await self._await_unsaved(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * POLL_SECONDS
         while self._steady.now() < deadline:
-            result = await self.database.write(partial(self._acquire, connection_id, used, f"lease_{ulid()}"))
+            result = await self.database.write(partial(self._take_lease, connection_id, used, f"lease_{ulid()}"))
             if isinstance(result, RefreshLease):
                 return await self._refresh(connection_id, result)
-            if result is not _BUSY:
-                return cast(CurrentSecrets | None, result)
+            if result != "taken":
+                return result
             await self._steady.sleep(POLL_SECONDS)
         raise errors.UpstreamTimeout("Another process took too long to refresh the authorisation.")
 
-    def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
+    def _take_lease(
+        self, connection_id: str, used: Secrets, name: str, db: SqlConnection
+    ) -> RefreshLease | CurrentSecrets | Literal["taken"] | None:
         """Return a lease, or the secrets that another process has stored since.
 
-        Returns None if the secrets cannot be refreshed, and ``_BUSY`` while another process refreshes them.
+        Returns ``"taken"`` while another process refreshes the secrets, and None if they cannot be refreshed.
         """
-        row = writing.execute(_select_connection(connection_id).with_for_update()).first()
+        row = db.execute(_select_connection(connection_id).with_for_update()).first()
         if row is None:
             return None
         secrets = self.vault.decrypt(row.sealed, connection_id)
@@ -188,8 +190,8 @@ class TokenRefresher:
             "refresh_until": now + LEASE_SECONDS,
             "refresh_began_at": func.coalesce(_connections.refresh_began_at, now),
         }
-        if not writing.execute(_update_connection(connection_id, free, **values)).rowcount:
-            return _BUSY
+        if not db.execute(_update_connection(connection_id, free, **values)).rowcount:
+            return "taken"
         return RefreshLease(name, current, row.connector, row.refresh_began_at is not None)
 
     async def _refresh(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
@@ -225,7 +227,7 @@ class TokenRefresher:
         self._unsaved.pop(connection_id, None)
 
     def _store(
-        self, connection_id: str, lease: RefreshLease, current: CurrentSecrets, now: float, writing: Transaction
+        self, connection_id: str, lease: RefreshLease, current: CurrentSecrets, now: float, db: SqlConnection
     ) -> None:
         stored = {
             "sealed": self.vault.encrypt(current.secrets, connection_id),
@@ -236,12 +238,12 @@ class TokenRefresher:
             "reason": None,
             **NO_REFRESH,
         }
-        row = writing.execute(_select_connection(connection_id)).first()
-        is_stored = writing.execute(
+        row = db.execute(_select_connection(connection_id)).first()
+        is_stored = db.execute(
             _update_connection(connection_id, _connections.refresh_lease == lease.name, **stored)
         ).rowcount
         if is_stored and row is not None and row.status != "active":
-            self.listener.reauthorised(writing, connection_id)
+            self.listener.reauthorised(db, connection_id)
 
     async def _await_unsaved(self, connection_id: str) -> None:
         """Wait until unsaved tokens are stored, because no others may be requested before."""
@@ -256,11 +258,11 @@ class TokenRefresher:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         is_leased = _connections.refresh_lease == lease.name
 
-        def revoke(writing: Transaction) -> None:
-            if writing.execute(
+        def revoke(db: SqlConnection) -> None:
+            if db.execute(
                 _update_connection(connection_id, is_leased, status="revoked", reason=reason, **NO_REFRESH)
             ).rowcount:
-                self.listener.revoked(writing, connection_id)
+                self.listener.revoked(db, connection_id)
 
         await self.database.write(revoke)
         log.warning("connection revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
@@ -274,7 +276,7 @@ class TokenRefresher:
         released = NO_REFRESH if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _update_connection(connection_id, _connections.refresh_lease == lease.name, **released)
         with suppress(errors.StorageUnavailable):
-            await self.database.write(lambda writing: writing.execute(change).rowcount)
+            await self.database.write(lambda db: db.execute(change).rowcount)
 
     def _back_off(self, connection_id: str, failure: F, seconds: float) -> F:
         """Record *failure*, which is then raised for *seconds* without another request, and return it."""
@@ -294,9 +296,6 @@ class TokenRefresher:
             raise type(failure)(failure.message, *failure.details, retry_after=failure.retry_after)
         self._backoffs.pop(connection_id, None)
 
-
-_BUSY = object()
-"""The result of ``_acquire`` while another process refreshes the tokens."""
 
 NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
 """The columns of a connection without a refresh in progress or in doubt."""
@@ -355,7 +354,7 @@ class IdleTokenRefresher:
     async def refresh_idle_tokens(self) -> int:
         """Refresh a bounded number of due tokens. Returns the number."""
         due = select_due(self.clock.now(), max(1, MAX_PER_ROUND // self.processes()))
-        rows = await self.database.read(lambda reading: reading.execute(due).all())
+        rows = await self.database.read(lambda db: db.execute(due).all())
         await asyncio.gather(*(self._refresh(row) for row in rows))
         return len(rows)
 
@@ -365,7 +364,7 @@ class IdleTokenRefresher:
         retry_at = self.clock.now() + RETRY_SECONDS if expires else None
         is_due = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
         defer = update(tables.connections).where(*is_due).values(refresh_due_at=retry_at)
-        if await self.database.write(lambda writing: writing.execute(defer).rowcount) and retry_at is not None:
+        if await self.database.write(lambda db: db.execute(defer).rowcount) and retry_at is not None:
             # Errors are logged by the refresher, and raised for calls in the meantime.
             with suppress(errors.GatewayError):
                 secrets = self.vault.decrypt(row.sealed, row.connection_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 from sqlalchemy import ColumnElement, Row, Select, case, delete, select, tuple_, update
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
 from connector_gateway.kit.models import Page, Position, UtcDatetime
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
@@ -27,7 +27,7 @@ RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * 
 
 REVOKED = "revoked"
 
-MarkDue = Callable[[Writing, str, int, int, float], None]
+MarkDue = Callable[[SqlConnection, str, int, int, float], None]
 """Makes the webhooks of a connection due, in the transaction that adds a range of events."""
 
 _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
@@ -44,7 +44,7 @@ class Gap:
     channel: str | None = None
 
 
-def _reserve_numbers(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
+def _reserve_numbers(db: SqlConnection, connection_id: str, count: int, now: float) -> Row[Any] | None:
     """Reserve *count* event numbers. Returns the last one and the time of observation.
 
     Returns None if the connection is no longer watched.
@@ -59,12 +59,12 @@ def _reserve_numbers(writing: Writing, connection_id: str, count: int, now: floa
         )
         .returning(_watches.sequence, _watches.observed_at)
     )
-    return writing.execute(number).first()
+    return db.execute(number).first()
 
 
-def _existing(writing: Writing, connection_id: str, names: Collection[str]) -> Collection[str]:
+def _existing(db: SqlConnection, connection_id: str, names: Collection[str]) -> Collection[str]:
     query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(names))
-    return set(writing.execute(query).scalars())
+    return set(db.execute(query).scalars())
 
 
 def event_id(connection_id: str, observation: Observation) -> str:
@@ -110,15 +110,15 @@ class Feed:
         confirmed = confirm is not None and await self._authorisations.is_accepted(connection_id, confirm)
         now = self._clock.now()
 
-        def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
-            plan, status = reading.execute(_select_plan_and_status(connection_id)).one()
+        def read(db: SqlConnection) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
+            plan, status = db.execute(_select_plan_and_status(connection_id)).one()
             if status == REVOKED and not confirmed:
                 raise ConnectionRevoked("The authorisation of this connection was withdrawn.")
             retained_from = now - RETENTION_SECONDS[plan]
             start = max(retained_from, position["at"] if position else since.timestamp() if since else 0.0)
             query = _select(connection_id, start, position, {"type": event_type, "channel": channel}).limit(limit + 1)
-            gaps = reading.execute(select_gaps_since(connection_id, start, channel)).all()
-            return reading.execute(query).all(), gaps, retained_from
+            gaps = db.execute(select_gaps_since(connection_id, start, channel)).all()
+            return db.execute(query).all(), gaps, retained_from
 
         rows, gaps, retained_from = await self._database.read(read)
         page = rows[:limit]
@@ -144,7 +144,7 @@ class Feed:
         )
         if before is not None:
             query = query.where(_events.sequence < before)
-        rows = await self._database.read_slow(lambda reading: reading.execute(query).all())
+        rows = await self._database.read_slow(lambda db: db.execute(query).all())
         items = [self._to_public(row) for row in rows[:limit]]
         return items, items[-1]["sequence"] if len(rows) > limit else None
 
@@ -154,7 +154,7 @@ class Feed:
         return {name: getattr(row, name) for name in names} | fields
 
     def append_events(
-        self, writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float
+        self, db: SqlConnection, connection_id: str, observations: Sequence[Observation], now: float, due_at: float
     ) -> None:
         """Append *observations* to a connection's feed, without those that it contains already.
 
@@ -163,10 +163,10 @@ class Feed:
         The connection's webhooks become due at *due_at*, a time of the database's clock.
         """
         by_id = {event_id(connection_id, observation): observation for observation in observations}
-        last = _reserve_numbers(writing, connection_id, len(by_id), round(now, 3)) if by_id else None
+        last = _reserve_numbers(db, connection_id, len(by_id), round(now, 3)) if by_id else None
         if last is None:
             return
-        existing = _existing(writing, connection_id, by_id)
+        existing = _existing(db, connection_id, by_id)
         new = [(name, observation) for name, observation in by_id.items() if name not in existing]
         rows = [
             {
@@ -182,16 +182,16 @@ class Feed:
             for sequence, (name, observation) in enumerate(new, last.sequence - len(by_id) + 1)
         ]
         if rows:
-            writing.execute(insert(tables.events), rows)
-            self._mark_webhooks_due(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
+            db.execute(insert(tables.events), rows)
+            self._mark_webhooks_due(db, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, either all or none."""
         now, due_at = self._clock.now(), self._database.time()
 
-        def add(writing: Writing) -> None:
+        def add(db: SqlConnection) -> None:
             for connection_id, observed in observations.items():
-                self.append_events(writing, connection_id, observed, now, due_at)
+                self.append_events(db, connection_id, observed, now, due_at)
 
         if any(observations.values()):
             await self._database.write(add)
@@ -225,9 +225,9 @@ class Feed:
 
     async def _delete(self, table: Any, chosen: Select[Any]) -> int:
         """Delete the *chosen* rows. They are selected with a reader, so that no writer waits for the search."""
-        names = [tuple(name) for name in await self._database.read_slow(lambda reading: reading.execute(chosen).all())]
+        names = [tuple(name) for name in await self._database.read_slow(lambda db: db.execute(chosen).all())]
         purge = delete(table).where(tuple_(*table.primary_key.columns).in_(names))
-        return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if names else 0
+        return await self._database.delete_expired(lambda db: db.execute(purge).rowcount) if names else 0
 
 
 def _select(

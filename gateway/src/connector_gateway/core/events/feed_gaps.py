@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Row, Select, or_, select
 
 from connector_gateway.kit.clock import utc_datetime
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 
 MAX_WARNINGS = 5
 """The maximum number of gaps in one response or message. The latest ones are listed."""

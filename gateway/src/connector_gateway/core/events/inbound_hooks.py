@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hook_secrets import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 VERIFICATION_FIELD = "verification_token"
@@ -42,7 +42,7 @@ class InboundHooks:
     watches: WatchStore
     feed: Feed
     connections: ConnectionStore
-    upstreams: Mapping[str, UpstreamConfig]
+    connectors: Mapping[str, ConfiguredConnector]
     clock: Clock
     verification: HookVerification
 
@@ -54,25 +54,25 @@ class InboundHooks:
 
     def connector(self, name: str) -> AnyConnector | None:
         """Return the connector with *name*, or None."""
-        site = self.upstreams.get(name)
-        return site.connector if site else None
+        configured = self.connectors.get(name)
+        return configured.connector if configured else None
 
     async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
         """Store the content of a hook and return the response.
 
         A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
         """
-        site = self.upstreams.get(connector)
-        source = site.connector.event_source if site else None
-        if site is None or source is None:
+        configured = self.connectors.get(connector)
+        source = configured.connector.event_source if configured else None
+        if configured is None or source is None:
             raise errors.RouteNotFound("There is no route at this path.")
         result = "failed"
         try:
-            reply = await self._process(site, source, delivery, address)
+            reply = await self._process(configured, source, delivery, address)
             result = "kept"
         except errors.InvalidSignature as error:
             result = error.code
-            await self._record_rejected(site.connector.name, source, delivery, error.message)
+            await self._record_rejected(configured.connector.name, source, delivery, error.message)
             raise
         except errors.GatewayError as error:
             result = error.code
@@ -82,11 +82,11 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, site: UpstreamConfig, source: EventSource[Any], delivery: HookRequest, address: str
+        self, configured: ConfiguredConnector, source: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
         """Verify *delivery*, store its content and return the response."""
-        connector = site.connector.name
-        hook_result = source.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
+        connector = configured.connector.name
+        hook_result = source.receive(delivery, configured.hook_secrets or await self._stored_secrets(connector))
         if hook_result.secret is not None:
             await self.verification.check_window(connector, address)
             await self._store_secret(connector, hook_result.secret)
@@ -118,8 +118,8 @@ class InboundHooks:
 
     async def open(self, connector: str) -> dict[str, Any]:
         """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
-        site = self._secret_issuer(connector)
-        if site.hook_secrets or await self._stored_secrets(connector):
+        configured = self._secret_issuer(connector)
+        if configured.hook_secrets or await self._stored_secrets(connector):
             raise errors.HookSecretKnown(f"The secret of {connector} is already stored.", {"parameter": "connector"})
         window = self.verification.open(connector)
         await self.database.write(with_audit_entry(lambda _: True, "open_hook", connector))
@@ -130,13 +130,13 @@ class InboundHooks:
         self._secret_issuer(connector)
         return await self.verification.close(connector)
 
-    def _secret_issuer(self, connector: str) -> UpstreamConfig:
+    def _secret_issuer(self, connector: str) -> ConfiguredConnector:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
-        site = self.upstreams.get(connector)
-        source = site.connector.event_source if site else None
-        if site is None or source is None or not source.vendor_issues_secret:
+        configured = self.connectors.get(connector)
+        source = configured.connector.event_source if configured else None
+        if configured is None or source is None or not source.vendor_issues_secret:
             raise errors.HookNotFound(f"The vendor issues no secret for {connector}.", {"parameter": "connector"})
-        return site
+        return configured
 
     async def show(self, connector: str) -> dict[str, Any]:
         """Return the stored secret of a connector, which the operator confirms with the vendor."""
@@ -147,9 +147,7 @@ class InboundHooks:
         """Delete the secret of a connector. The vendor can then deliver another one."""
         row = await self._secret_row(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
-        await self.database.write(
-            with_audit_entry(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector)
-        )
+        await self.database.write(with_audit_entry(lambda db: db.execute(forget).rowcount, "forget_hook", connector))
         try:
             return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
         except errors.SecretUnreadable:
@@ -158,7 +156,7 @@ class InboundHooks:
 
     async def _secret_row(self, connector: str) -> Row[Any]:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
-        row = await self.database.read(lambda reading: reading.execute(query).first())
+        row = await self.database.read(lambda db: db.execute(query).first())
         if row is None:
             raise errors.HookNotFound(f"No secret is stored for {connector}.", {"parameter": "connector"})
         return row
@@ -181,8 +179,8 @@ class InboundHooks:
         }
         insert_first = insert(tables.hooks).on_conflict_do_nothing()
 
-        def store(writing: Transaction) -> int | None:
-            return writing.execute(insert_first, row).rowcount or None
+        def store(db: SqlConnection) -> int | None:
+            return db.execute(insert_first, row).rowcount or None
 
         await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
         log.info("hook secret stored", connector=connector)

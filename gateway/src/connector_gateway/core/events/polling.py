@@ -9,20 +9,20 @@ from functools import partial
 from typing import Any, Self
 
 import structlog
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import delete, select, update
 
+from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionStore
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.pacing.upstream_config import UpstreamConfig
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
 from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, EventSource, Observation, Snapshot, State
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 TICK_SECONDS = 0.5
@@ -87,15 +87,15 @@ class PollSession:
         )
         if names is not None:
             query = query.where(_snapshots.name.in_(names))
-        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        rows = await self._database.read(lambda db: db.execute(query).all())
         return {row.name: row.value for row in rows}
 
     async def take_wakes(self) -> Collection[str]:
         """Remove and return the wakes that hooks have added since the poll started, or since the last call."""
         query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
-        if not await self._database.read(lambda reading: reading.execute(query).first()):
+        if not await self._database.read(lambda db: db.execute(query).first()):
             return []
-        wakes = await self._database.write(lambda writing: take_wakes(writing, [self.connection_id]))
+        wakes = await self._database.write(lambda db: take_wakes(db, [self.connection_id]))
         return wakes.get(self.connection_id, [])
 
     async def commit(
@@ -112,14 +112,14 @@ class PollSession:
         values = {name: value for name, value in changes.items() if value is not None}
         now, due_at = self.clock.now(), self._database.time()
 
-        def store(writing: Writing) -> None:
+        def store(db: SqlConnection) -> None:
             fence = update(tables.watches).where(
                 _watches.connection_id == self.connection_id, _watches.lease == self._lease
             )
-            if not writing.execute(fence.values(lease=self._lease, **values)).rowcount:
+            if not db.execute(fence.values(lease=self._lease, **values)).rowcount:
                 raise LeaseLost
-            self._feed.append_events(writing, self.connection_id, observations, now, due_at)
-            self._store_snapshots(writing, snapshots)
+            self._feed.append_events(db, self.connection_id, observations, now, due_at)
+            self._store_snapshots(db, snapshots)
 
         await self._database.write(store)
         self.state = self.state if state is None else state
@@ -141,7 +141,7 @@ class PollSession:
             now = self.clock.now()
             await self.commit(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
-    def _store_snapshots(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
+    def _store_snapshots(self, db: SqlConnection, snapshots: Sequence[Snapshot]) -> None:
         rows = [
             {
                 "connection_id": self.connection_id,
@@ -153,10 +153,10 @@ class PollSession:
             if snapshot.value is not None
         ]
         if rows:
-            writing.execute(PUT_SNAPSHOT, rows)
+            db.execute(PUT_SNAPSHOT, rows)
         for snapshot in snapshots:
             if snapshot.value is None:
-                writing.execute(
+                db.execute(
                     delete(tables.snapshots).where(
                         _snapshots.connection_id == self.connection_id,
                         _snapshots.scope == snapshot.scope,
@@ -186,7 +186,7 @@ class PollScheduler:
     connections: ConnectionStore
     runs: RunStore
     processes: ProcessHeartbeats
-    upstreams: Mapping[str, UpstreamConfig]
+    connectors: Mapping[str, ConfiguredConnector]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -201,9 +201,9 @@ class PollScheduler:
     async def __aenter__(self) -> Self:
         if self.processes.offline_since is not None:
             await self._mark_behind(self.processes.offline_since)
-        delays = [MAX_DELAY_SECONDS, *(config.watch_seconds or 0.0 for config in self.upstreams.values())]
+        delays = [MAX_DELAY_SECONDS, *(configured.watch_seconds or 0.0 for configured in self.connectors.values())]
         await self.watches.resume(
-            [name for name, config in self.upstreams.items() if not config.has_hooks], max(delays)
+            [name for name, configured in self.connectors.items() if not configured.has_hooks], max(delays)
         )
         self._poll_task = asyncio.create_task(self._poll_loop(), name="watchers")
         return self
@@ -219,7 +219,7 @@ class PollScheduler:
 
     async def _mark_behind(self, since: float) -> None:
         """Record that hooks may have been missed since *since*."""
-        pushed = [name for name, config in self.upstreams.items() if config.has_hooks]
+        pushed = [name for name, configured in self.connectors.items() if configured.has_hooks]
         if pushed:
             await self.watches.mark_behind(since, _watches.connector.in_(pushed))
 
@@ -243,7 +243,7 @@ class PollScheduler:
 
     async def _start_due_polls(self) -> Sequence[LeasedPoll]:
         """Start the polls that are due, up to the limit of each connector."""
-        claimed = [poll for name in self.upstreams for poll in await self._claim_for(name)]
+        claimed = [poll for name in self.connectors for poll in await self._claim_for(name)]
         # Recorded before anything can fail, because no process would claim a poll whose lease is never ended.
         self._unfinished += claimed
         connections = await self.connections.get_many([poll.connection_id for poll in claimed])
@@ -281,8 +281,8 @@ class PollScheduler:
 
     async def _run_poll(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Run one poll, and schedule the next one."""
-        config = self.upstreams[claimed.connector]
-        source = config.connector.event_source
+        configured = self.connectors[claimed.connector]
+        source = configured.connector.event_source
         if connection is None or source is None:
             await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
@@ -293,7 +293,7 @@ class PollScheduler:
         poll = PollSession(
             claimed, connection, run, database=self.database, feed=self.feed, clock=DatabaseClock(self.database)
         )
-        poll.receives_changes = _is_pushed(config, connection)
+        poll.receives_changes = _is_pushed(configured, connection)
         try:
             with self.client(run, connection) as poll.upstream:
                 error = await self._attempt(source, poll, recording)
@@ -306,7 +306,9 @@ class PollScheduler:
         if poll.missed or (error is not None and not claimed.failures):
             await recording.close()
         await (
-            self._fail(claimed, connection, error) if error else self._succeed(claimed, connection, config, started_at)
+            self._fail(claimed, connection, error)
+            if error
+            else self._succeed(claimed, connection, configured, started_at)
         )
 
     @staticmethod
@@ -329,12 +331,12 @@ class PollScheduler:
         return None
 
     async def _succeed(
-        self, claimed: LeasedPoll, connection: Connection, config: UpstreamConfig, started_at: float
+        self, claimed: LeasedPoll, connection: Connection, configured: ConfiguredConnector, started_at: float
     ) -> None:
         """Schedule the next poll. A connection with hooks is polled only after hooks may have been missed."""
         await self.connections.record_status(connection, "active", polled=claimed.whole)
-        next_at = started_at + (config.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
-        pushed = _is_pushed(config, connection)
+        next_at = started_at + (configured.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
+        pushed = _is_pushed(configured, connection)
         await self.watches.finish(
             claimed,
             whole_at=None if pushed else next_at,
@@ -355,11 +357,11 @@ class PollScheduler:
         )
 
 
-def _is_pushed(config: UpstreamConfig, connection: Connection) -> bool:
+def _is_pushed(configured: ConfiguredConnector, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
-    source = config.connector.event_source
+    source = configured.connector.event_source
     is_proven = connection.app_id is not None or not (source and source.names_app)
-    return config.has_hooks and is_proven
+    return configured.has_hooks and is_proven
 
 
 def _result(poll: PollSession, error: Exception | None) -> str:

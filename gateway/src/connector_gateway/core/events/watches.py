@@ -24,12 +24,12 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.events import REJECTED, WATCHING, HookResult
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 MAX_WAKE = 200
@@ -128,7 +128,7 @@ class WatchStore:
             .order_by(_watches.due_at)
         )
         # Usually nothing is due. A read is enough to see that, and does not occupy SQLite's only writer.
-        if not await self._database.read(lambda reading: reading.execute(due.limit(1)).first()):
+        if not await self._database.read(lambda db: db.execute(due.limit(1)).first()):
             return []
         # One lease for the batch is enough: a poll that is taken over gets another lease in any case.
         lease = ulid()
@@ -141,9 +141,9 @@ class WatchStore:
             .returning(*_watches)
         )
 
-        def claim(writing: Writing) -> Sequence[LeasedPoll]:
-            rows = writing.execute(take).all()
-            wakes = take_wakes(writing, [row.connection_id for row in rows])
+        def claim(db: SqlConnection) -> Sequence[LeasedPoll]:
+            rows = db.execute(take).all()
+            wakes = take_wakes(db, [row.connection_id for row in rows])
             return [self._to_leased_poll(row, lease, wakes.get(row.connection_id, [])) for row in rows]
 
         return await self._database.write(claim)
@@ -199,13 +199,13 @@ class WatchStore:
         now = self._database.time()
         never = and_(_watches.connector.in_(connectors), _watches.due_at.is_(None))
         change = update(tables.watches).where(or_(never, _watches.due_at > now + max_delay))
-        await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
+        await self._database.write(lambda db: db.execute(change.values(due_at=now, whole_at=now)))
 
     async def retry(self) -> None:
         """Make polls due whose last attempt failed."""
         now = self._database.time()
         failed = update(tables.watches).where(_watches.failures > 0, _watches.due_at > now)
-        await self._database.write(lambda writing: writing.execute(failed.values(due_at=now, whole_at=now)))
+        await self._database.write(lambda db: db.execute(failed.values(due_at=now, whole_at=now)))
         self.wake_event.set()
 
     async def release(self) -> None:
@@ -213,7 +213,7 @@ class WatchStore:
         now = self._database.time()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
         end_leases = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
-        await self._database.write(lambda writing: writing.execute(end_leases))
+        await self._database.write(lambda db: db.execute(end_leases))
 
     async def wake(self, connection_ids: Collection[str], wakes: Iterable[str]) -> None:
         """Make a poll due immediately for the objects that *wakes* name."""
@@ -229,9 +229,9 @@ class WatchStore:
             .values(due_at=now)
         )
 
-        def wake(writing: Writing) -> None:
-            writing.execute(PUT_WAKE, rows)
-            writing.execute(due)
+        def wake(db: SqlConnection) -> None:
+            db.execute(PUT_WAKE, rows)
+            db.execute(due)
 
         if rows:
             await self._database.write(wake)
@@ -242,7 +242,7 @@ class WatchStore:
         now = self._database.time()
         earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
         change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
-        await self._database.write(lambda writing: writing.execute(change))
+        await self._database.write(lambda db: db.execute(change))
         self.wake_event.set()
 
     async def targets(self, connector: str, hook_result: HookResult) -> Sequence[WatchTarget]:
@@ -270,7 +270,7 @@ class WatchStore:
             .join(tables.connections, tables.connections.c.connection_id == _watches.connection_id)
             .where(_watches.connector == connector, or_(*concerned))
         )
-        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        rows = await self._database.read(lambda db: db.execute(query).all())
         return [WatchTarget(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
 
     async def record_rejection(self, connection_ids: Collection[str], at: float, why: str) -> None:
@@ -280,12 +280,12 @@ class WatchStore:
             {"connection_id": connection_id, "scope": WATCHING, "name": REJECTED, "value": value}
             for connection_id in connection_ids
         ]
-        await self._database.write(lambda writing: writing.execute(PUT_SNAPSHOT, rows))
+        await self._database.write(lambda db: db.execute(PUT_SNAPSHOT, rows))
 
     async def clear_rejection(self, connection_ids: Collection[str]) -> None:
         """Delete the record of rejected hooks for these connections."""
         forget = delete(tables.snapshots).where(_snapshots.connection_id.in_(connection_ids), _rejection)
-        await self._database.write(lambda writing: writing.execute(forget))
+        await self._database.write(lambda db: db.execute(forget))
 
     async def set_app(self, connection_ids: Collection[str], app_id: str) -> None:
         """Record the app of connections, and poll them once more. From then on, hooks carry their changes."""
@@ -293,9 +293,9 @@ class WatchStore:
         note = update(tables.connections).where(connections.connection_id.in_(connection_ids), _app_id.is_(None))
         due = update(tables.watches).where(_watches.connection_id.in_(connection_ids)).values(due_at=now, whole_at=now)
 
-        def prove(writing: Writing) -> None:
-            writing.execute(note.values(app_id=app_id))
-            writing.execute(due)
+        def prove(db: SqlConnection) -> None:
+            db.execute(note.values(app_id=app_id))
+            db.execute(due)
 
         await self._database.write(prove)
         self.wake_event.set()
@@ -307,7 +307,7 @@ class WatchStore:
             .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
             .limit(MAX_WITHOUT_ACCOUNT)
         )
-        return await self._database.read(lambda reading: reading.execute(query).scalars().all())
+        return await self._database.read(lambda db: db.execute(query).scalars().all())
 
 
 def _is_authorised(hook_result: HookResult) -> ColumnElement[bool]:
@@ -322,10 +322,10 @@ def _is_authorised(hook_result: HookResult) -> ColumnElement[bool]:
     return and_(named, or_(_app_id == hook_result.app, proven))
 
 
-def take_wakes(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
+def take_wakes(db: SqlConnection, connection_ids: Collection[str]) -> dict[str, list[str]]:
     """Return and delete the wakes of connections."""
     take = delete(tables.wakes).where(tables.wakes.c.connection_id.in_(connection_ids))
     wakes: dict[str, list[str]] = {}
-    for connection_id, wake in writing.execute(take.returning(*tables.wakes.c)):
+    for connection_id, wake in db.execute(take.returning(*tables.wakes.c)):
         wakes.setdefault(connection_id, []).append(wake)
     return wakes

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select, update
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import KeyId, RunId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.database import Database
 
@@ -101,4 +101,4 @@ class RejectedCallCounter:
         )
         if workspace_id is not None:
             query = query.where(_runs.workspace_id == workspace_id)
-        return await self._database.read_slow(lambda reading: reading.execute(query.limit(1)).first()) is not None
+        return await self._database.read_slow(lambda db: db.execute(query.limit(1)).first()) is not None

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, delete, literal_column, select
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.kit.clock import DAY_SECONDS, Clock
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 _runs = tables.runs.c
@@ -41,9 +41,9 @@ class RunRetention:
     async def _purge(self, condition: ColumnElement[bool], days: float) -> Sequence[str]:
         before = self._clock.now() - days * DAY_SECONDS
         oldest = select(_runs.run_id, _runs.started_at).where(condition).order_by(_runs.run_id).limit(PURGE_STEP)
-        rows = await self._database.read_slow(lambda reading: reading.execute(oldest).all())
+        rows = await self._database.read_slow(lambda db: db.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
         if run_ids:
-            await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount)
+            await self._database.delete_expired(lambda db: db.execute(purge).rowcount)
         return run_ids

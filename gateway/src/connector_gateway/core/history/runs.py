@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from msgspec import Struct, field
 from sqlalchemy import ColumnElement, TextClause, bindparam, select, update
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.error_details import loggable_details
+from connector_gateway.core.error_response_details import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
 from connector_gateway.core.shutdown import Shutdown
@@ -21,8 +21,8 @@ from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id
 from connector_gateway.kit.upstream.client import RequestRecord, UpstreamLog
 from connector_gateway.kit.upstream.redaction import Redaction
-from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import RateLimitWindow
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put, execute, fetch
 from connector_gateway.storage.sql.database import Database
 
@@ -193,7 +193,7 @@ class RunStore:
         query = select(tables.runs).where(tables.runs.c.run_id == identifier)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
-        row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read_slow(lambda db: db.execute(query).mappings().first())
         if row is None and await self.rejected_calls.was_counted(workspace_id, identifier):
             raise errors.RunNotRecorded(
                 f"Too many calls of the key were rejected to store the run {identifier}; it was only counted.",
@@ -231,12 +231,12 @@ class RunStore:
             .limit(1)
         )
 
-        def read(reading: Transaction) -> RunsPage:
+        def read(db: SqlConnection) -> RunsPage:
             # An index-only query first finds the last run to examine. If many runs match, no more of them are read
             # than are returned.
-            end = reading.execute(last).first() if further else None
+            end = db.execute(last).first() if further else None
             within = query if end is None else query.where(_runs.run_id >= end.run_id)
-            rows = [_public(row) for row in reading.execute(within).mappings()]
+            rows = [_public(row) for row in db.execute(within).mappings()]
             if len(rows) > limit:
                 return RunsPage(rows[:limit], rows[limit - 1]["run_id"])
             is_last = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
@@ -266,14 +266,14 @@ class RunStore:
 
     async def interrupt_abandoned(self) -> int:
         """Mark the runs of dead processes as ``interrupted``. Returns how many there were."""
-        return await self.database.write(lambda writing: execute(writing, INTERRUPT_ABANDONED))
+        return await self.database.write(lambda db: execute(db, INTERRUPT_ABANDONED))
 
     async def interrupt_lost(self) -> int:
         """Mark runs of this process as ``interrupted`` if their end was not committed. Returns how many."""
         return await self.database.write(self._interrupt_lost)
 
-    def _interrupt_lost(self, writing: Transaction) -> int:
-        running = fetch(writing, RUNNING, {"_process_id": self.process_id})
+    def _interrupt_lost(self, db: SqlConnection) -> int:
+        running = fetch(db, RUNNING, {"_process_id": self.process_id})
         lost = [each for (each,) in running if each not in self.open_runs][:LOST_STEP]
         if not lost:
             return 0
@@ -283,7 +283,7 @@ class RunStore:
             .where(_runs.run_id.in_(lost), _runs.process_id == self.process_id)
             .values(status="interrupted", process_id=None)
         )
-        return writing.execute(interrupt).rowcount
+        return db.execute(interrupt).rowcount
 
 
 class RunRecorder:
@@ -389,7 +389,7 @@ class RunRecorder:
             if self._run.status != "interrupted":
                 self._run.fail(error)
             row = self._row(None)
-            self._runs.database.write_deferred(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
+            self._runs.database.write_deferred(lambda db: db.execute(PUT_RUN, row), about=self._run.run_id)
             raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:

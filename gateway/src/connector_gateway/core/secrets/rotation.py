@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
-from connector_gateway.core.audited_actions import with_audit_entry
+from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.secrets.vault import NAME_BYTES, Vault
 from connector_gateway.kit.errors import SecretUnreadable
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 
 STEP = 100
@@ -69,8 +69,8 @@ class SecretRotation:
         query = query if after is None else query.where(tuple_(*key) > tuple(after))
         query = query.order_by(*key).limit(STEP)
 
-        def read(reading: Transaction) -> list[tuple[Any, ...]]:
-            return [tuple(row) for row in reading.execute(query)]
+        def read(db: SqlConnection) -> list[tuple[Any, ...]]:
+            return [tuple(row) for row in db.execute(query)]
 
         return await self._database.read(read)
 
@@ -85,8 +85,8 @@ class SecretRotation:
             except SecretUnreadable:
                 result.unreadable = [*result.unreadable, owner.partition("\n")[0]][:STEP]
 
-        def replace(writing: Transaction) -> int:
-            return sum(writing.execute(_replacement(table, *change)).rowcount for change in changes)
+        def replace(db: SqlConnection) -> int:
+            return sum(db.execute(_replacement(table, *change)).rowcount for change in changes)
 
         result.resealed += await self._database.write(replace)
 

@@ -9,10 +9,10 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.core.writes.object_ownership import RETENTION_SECONDS
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put
 from connector_gateway.storage.sql.database import Database
 
@@ -117,7 +117,7 @@ class ChangeLog:
             .order_by(_changed.changed_at.desc())
             .limit(1)
         )
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self._database.read(lambda db: db.execute(query).first())
         if row is None:
             return None
         return LaterChange(row.run_id if row.workspace_id == workspace_id else None)
@@ -125,7 +125,7 @@ class ChangeLog:
     async def purge(self) -> int:
         """Delete a bounded number of records that are older than any step in doubt. Returns how many."""
         before = {"_before": ulid(int((self._database.time() - PURGE_SECONDS) * 1000) << 80)}
-        return await self._database.delete_expired(lambda writing: writing.execute(PURGE, before).rowcount)
+        return await self._database.delete_expired(lambda db: db.execute(PURGE, before).rowcount)
 
 
 def _target(scope: str, name: str) -> str:

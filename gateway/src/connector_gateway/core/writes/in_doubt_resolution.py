@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from connector_gateway.core.calls.prepared_operation import PreparedOperation
+from connector_gateway.core.calls.operation_call import OperationCall
 from connector_gateway.core.writes.journal import JournalEntry
 from connector_gateway.core.writes.object_ownership import CompetingWrites, ObjectOwnership
 from connector_gateway.kit.clock import Clock, utc_datetime
@@ -47,7 +47,7 @@ class InDoubtResolver:
         self._clock = clock
         self._grace_seconds = grace_seconds
 
-    async def resolve(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
+    async def resolve(self, work: OperationCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt, or None if it had no effect and can no longer have one.
 
         Searches immediately, and again at growing intervals within the grace time. Most steps in doubt settle within
@@ -75,7 +75,7 @@ class InDoubtResolver:
             )
         return learned
 
-    async def _search(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
+    async def _search(self, work: OperationCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt if a search proves it, otherwise None."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         assumed_skew = upstream.skew
@@ -92,7 +92,7 @@ class InDoubtResolver:
 
     @staticmethod
     async def _find_matches(
-        work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry, sent_at: float
+        work: OperationCall, step: WriteStep[Any], entry: JournalEntry, sent_at: float
     ) -> Sequence[Match]:
         """Return what a step may have created since *sent_at*, a time of the vendor's clock."""
         for mark in entry.marks or [entry.mark]:

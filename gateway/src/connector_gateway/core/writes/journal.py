@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.connections.account_comparison import AccountIdentity
+from connector_gateway.core.connections.account_identity import AccountIdentity
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.writes.idempotency_claims import Claim, ClaimName
+from connector_gateway.core.writes.idempotency import Claim, ClaimName
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, all_errors
 from connector_gateway.kit.write_steps import StepResult
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, or_, select, update
-from sqlalchemy import Connection as Writing
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.writes.idempotency_claims import WINDOW_SECONDS
+from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId
-from connector_gateway.storage import tables
+from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.compiled_statements import Put, put_all
 from connector_gateway.storage.sql.database import Database
 
@@ -131,10 +131,10 @@ class ObjectOwnership:
             .where(_owned.upstream_id.is_(None), others)
         )
 
-        def read(reading: Writing) -> CompetingWrites:
-            rows = reading.execute(twins).all()
+        def read(db: SqlConnection) -> CompetingWrites:
+            rows = db.execute(twins).all()
             orphaned = [row for row in rows if row.alive is None]
-            owned = set(reading.execute(taken_query).scalars())
+            owned = set(db.execute(taken_query).scalars())
             return CompetingWrites(
                 owned,
                 len(rows) > len(orphaned),
@@ -146,7 +146,7 @@ class ObjectOwnership:
 
     async def is_orphaned(self, row: Mapping[str, Any], object_id: str) -> bool:
         """Return True if an object with the content of *row* was abandoned by its write."""
-        return await self._database.read(lambda reading: _is_orphaned(reading, row, object_id))
+        return await self._database.read(lambda db: _is_orphaned(db, row, object_id))
 
     async def adopt(self, row: Mapping[str, Any], object_id: str, opening: Sequence[Put]) -> bool:
         """Assign an abandoned object to *row* and commit *opening* with it. Returns whether the object was abandoned.
@@ -155,11 +155,11 @@ class ObjectOwnership:
         another one.
         """
 
-        def take_over(writing: Writing) -> bool:
-            if not _is_orphaned(writing, row, object_id):
+        def take_over(db: SqlConnection) -> bool:
+            if not _is_orphaned(db, row, object_id):
                 return False
-            writing.execute(delete(tables.owned).where(*_same_scope(row), _owned.upstream_id == object_id))
-            put_all(writing, [(INSERT_ROW, {**row, "upstream_id": object_id, "process_id": None}), *opening])
+            db.execute(delete(tables.owned).where(*_same_scope(row), _owned.upstream_id == object_id))
+            put_all(db, [(INSERT_ROW, {**row, "upstream_id": object_id, "process_id": None}), *opening])
             return True
 
         try:
@@ -176,11 +176,11 @@ class ObjectOwnership:
         others = _owned.row_id.not_in([row_id for row_id, _ in rows])
         taken = select(_owned.row_id).join(mine, same_scope).where(_owned.upstream_id.in_(object_ids), others).limit(1)
 
-        def own(writing: Writing) -> bool:
-            if writing.execute(taken).first():
+        def own(db: SqlConnection) -> bool:
+            if db.execute(taken).first():
                 return False
             for row_id, object_id in rows:
-                writing.execute(ASSIGN_OBJECT, {"_row_id": row_id, "_upstream_id": object_id})
+                db.execute(ASSIGN_OBJECT, {"_row_id": row_id, "_upstream_id": object_id})
             return True
 
         try:
@@ -192,9 +192,9 @@ class ObjectOwnership:
     async def purge(self) -> int:
         """Delete a bounded number of expired rows. Returns how many."""
         expired = select(_owned.row_id).where(_owned.expires_at < self._database.time()).limit(PURGE_STEP)
-        row_ids = await self._database.read_slow(lambda reading: reading.execute(expired).scalars().all())
+        row_ids = await self._database.read_slow(lambda db: db.execute(expired).scalars().all())
         purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
-        return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
+        return await self._database.delete_expired(lambda db: db.execute(purge).rowcount) if row_ids else 0
 
 
 def _same_scope(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
@@ -202,7 +202,7 @@ def _same_scope(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
     return _owned.kind == row["kind"], _owned.scope == row["scope"]
 
 
-def _is_orphaned(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:
+def _is_orphaned(connection: SqlConnection, row: Mapping[str, Any], object_id: str) -> bool:
     """Return True if an object with the content of *row* was abandoned.
 
     No process works on it, and no repeat under a key can continue it.

@@ -26,22 +26,25 @@ from typing import Any, TypeVar
 
 import structlog
 from pydantic_core import from_json
-from sqlalchemy import Connection as Transaction
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.envelope import Envelope, message_with_reason
-from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, object_scope
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
+from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
 from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.core.writes.dry_run import DryRun
-from connector_gateway.core.writes.idempotency_claims import (
+from connector_gateway.core.writes.idempotency import (
     Claim,
     ClaimExists,
     ClaimName,
     Claims,
+    StoredResult,
     in_progress_error,
+    replay,
 )
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver, settle_sentence
@@ -56,8 +59,6 @@ from connector_gateway.core.writes.object_ownership import (
     ObjectOwnership,
 )
 from connector_gateway.core.writes.request_digests import digest_request
-from connector_gateway.core.writes.restore_detection import BackupRestoreDetector
-from connector_gateway.core.writes.result_replay import StoredResult, replay
 from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -123,7 +124,7 @@ class WriteProtocol:
         self.resolver = resolver
 
     async def write(
-        self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder, wait_seconds: float
+        self, work: OperationCall, arguments: Arguments, recording: RunRecorder, wait_seconds: float
     ) -> Envelope:
         """Carry out a write and return its envelope.
 
@@ -203,7 +204,7 @@ class WriteAttempt:
     def __init__(
         self,
         protocol: WriteProtocol,
-        work: PreparedOperation,
+        work: OperationCall,
         recording: RunRecorder,
         journal: WriteJournal,
         claim: Claim | None = None,
@@ -520,12 +521,12 @@ class WriteAttempt:
         Both commits are deferred until storage is available.
         """
 
-        def own(writing: Transaction) -> None:
-            put_all(writing, learned)
+        def own(db: SqlConnection) -> None:
+            put_all(db, learned)
 
-        def commit(writing: Transaction) -> None:
-            if change is None or execute(writing, *change):
-                put_all(writing, rows)
+        def commit(db: SqlConnection) -> None:
+            if change is None or execute(db, *change):
+                put_all(db, rows)
 
         self._protocol.database.write_deferred(own, about=self.work.run.run_id)
         self._protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)

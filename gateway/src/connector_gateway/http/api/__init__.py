@@ -1,1 +1,1 @@
-"""Routes of operations: request bodies, responses, downloads and inbound webhooks."""
+"""Routes of operations: request bodies, responses, downloads and inbound hooks."""

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.api.responses import get_client, send_chunked
+from connector_gateway.http.api.request_context import get_client
+from connector_gateway.http.api.responses import send_chunked
 
 T = TypeVar("T")
 

@@ -9,7 +9,9 @@ from urllib.parse import quote
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.api.responses import RawHeaders, RequestContext, common_headers, error_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.response_headers import RawHeaders, common_headers
+from connector_gateway.http.api.responses import error_response, send_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, internal_error, last_segment
 from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import GatewayError
@@ -51,7 +53,7 @@ class DownloadEndpoint:
             if started:
                 raise
             error = exception if isinstance(exception, GatewayError) else internal_error(exception)
-            await context.send(error_response(context.run, None, error), send)
+            await send_response(context, error_response(context.run, None, error), send)
 
 
 async def _stream(context: RequestContext, download: Download, first: bytes, send: Send) -> None:

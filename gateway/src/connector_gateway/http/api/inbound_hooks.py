@@ -5,11 +5,12 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.audited_actions import Actor, act_as
-from connector_gateway.core.events.hook_verification import PREFIX
+from connector_gateway.core.audit_entries import Actor, act_as
+from connector_gateway.core.events.inbound_hook_secrets import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.request_bodies import read_raw
-from connector_gateway.http.api.responses import HttpResponse, RequestContext
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.responses import HttpResponse, send_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, last_segment, respond
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.events import HookRequest
@@ -30,7 +31,7 @@ class HookEndpoint:
         connector = scope["path_params"]["connector"]
         address = last_segment(scope) if "address" in scope["path_params"] else ""
         response = await respond(context, self._hooks.connector(connector), self._respond(context, connector, address))
-        await context.send(response, send)
+        await send_response(context, response, send)
 
     async def _respond(self, context: RequestContext, connector: str, address: str) -> HttpResponse:
         received_at = self._clock.now()

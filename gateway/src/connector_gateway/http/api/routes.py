@@ -15,10 +15,12 @@ from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import MAX_QUERY, Arguments, Body
-from connector_gateway.core.calls.idempotency_key import NormalizedKey
+from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.request_bodies import read_body
-from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.response_headers import allow
+from connector_gateway.http.api.responses import HttpResponse, error_response, send_response, success_response
 from connector_gateway.http.server.connection_limits import client_network
 from connector_gateway.http.server.metrics import Metrics
 from connector_gateway.kit.errors import GatewayError, InternalError, InvalidApiKey, MethodNotAllowed, RouteNotFound
@@ -100,7 +102,7 @@ class OperationEndpoint:
         except Exception as error:  # noqa: BLE001  # every response has an error envelope
             response = error_response(context.run, self._connector, internal_error(error))
         self._metrics.observe(response.status, context.run)
-        await context.send(response, send)
+        await send_response(context, response, send)
 
     async def _body(self, context: RequestContext, arguments: Arguments) -> Body:
         """Return the body, and read the idempotency key.
@@ -133,7 +135,7 @@ class MethodDispatcher:
         methods = sorted(self._endpoints)
         error = MethodNotAllowed(f"This route supports {', '.join(methods)}.", {"allowed": methods})
         response = error_response(context.run, self._connector, error)
-        await context.send(HttpResponse(response.status, response.body, [allow(methods)]), send)
+        await send_response(context, HttpResponse(response.status, response.body, [allow(methods)]), send)
 
 
 class NotFound:
@@ -152,8 +154,8 @@ class NotFound:
             return
         context = RequestContext(scope, receive)
         await self._edge.peek(context)
-        await context.send(
-            error_response(context.run, self._connector_of(scope["path"]), self._missing(scope["path"])), send
+        await send_response(
+            context, error_response(context.run, self._connector_of(scope["path"]), self._missing(scope["path"])), send
         )
 
     def _connector_of(self, path: str) -> AnyConnector | None:

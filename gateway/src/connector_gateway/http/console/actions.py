@@ -8,17 +8,17 @@ from typing import Any
 from connector_gateway.http.console.forms import leaf_fields
 from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.management.route_declaration import Command, ManagementRoute
+from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
-COMMANDS: Mapping[str, Sequence[Command]] = {
+COMMANDS: Mapping[str, Sequence[CommandDeclaration]] = {
     "create_connection": (
-        Command("connect WORKSPACE_ID CONNECTOR", options=("name", "return_url")),
-        Command("create WORKSPACE_ID CONNECTOR", options=("name", "verify"), required=("credentials",)),
+        CommandDeclaration("connect WORKSPACE_ID CONNECTOR", options=("name", "return_url")),
+        CommandDeclaration("create WORKSPACE_ID CONNECTOR", options=("name", "verify"), required=("credentials",)),
     ),
     "change_connection": (
-        Command("change CONNECTION_ID", options=("name", "settings")),
-        Command("credentials CONNECTION_ID", options=("allow_other_account",), required=("credentials",)),
+        CommandDeclaration("change CONNECTION_ID", options=("name", "settings")),
+        CommandDeclaration("credentials CONNECTION_ID", options=("allow_other_account",), required=("credentials",)),
     ),
 }
 """Commands of routes that the console divides differently from the CLI."""
@@ -39,7 +39,7 @@ class ResourceAction:
     """One command of a route that changes something."""
 
     route: ManagementRoute
-    command: Command
+    command: CommandDeclaration
 
     @property
     def name(self) -> str:

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.audited_actions import Actor
+from connector_gateway.core.audit_entries import Actor
 from connector_gateway.http.api.request_bodies import read_raw
-from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, set_cookie
 from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
 from connector_gateway.http.console.form_builder import LIST_PARAMETERS, build_form, check_filters, requested_filters
 from connector_gateway.http.console.forms import parse_form, to_field_text
-from connector_gateway.http.console.pages import connections, webhooks, workspaces
+from connector_gateway.http.console.pages import audit, connections, keys, outbound_webhooks, workspaces
 from connector_gateway.http.console.pages.runs import build_rows
+from connector_gateway.http.console.record_lists import LISTS, build_table, display_title, load_names
 from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
-from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.kit.models import Page, Position
@@ -31,6 +31,14 @@ SHOW_ROUTES: Mapping[str, ManagementRoute] = {
 }
 """The routes that return one object, by resource."""
 
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "audit": audit.COLUMNS,
+    "connections": connections.COLUMNS,
+    "keys": keys.COLUMNS,
+    "webhooks": outbound_webhooks.COLUMNS,
+}
+"""Columns of lists that differ from those of the command line."""
+
 PAGE_SIZE = 50
 """The number of rows on a page of a list."""
 
@@ -42,7 +50,7 @@ Extra = Callable[[ConsoleRequest, Any], Awaitable[Mapping[str, Any]]]
 EXTRAS: Mapping[str, tuple[str, Extra]] = {
     "workspaces": ("workspace.html", workspaces.extra),
     "connections": ("connection.html", connections.extra),
-    "webhooks": ("webhook.html", webhooks.extra),
+    "webhooks": ("webhook.html", outbound_webhooks.extra),
 }
 """Templates of objects with additional content, and the functions that load it."""
 
@@ -81,7 +89,7 @@ async def show_list(name: str, request: ConsoleRequest) -> Response:
         form=await build_form(request, fields, values=filters, button="Filter", problem=problem),
         title=to_label(name),
         create=_create(name),
-        table=await build_table(request, name, page.items),
+        table=await build_table(request, name, page.items, COLUMNS.get(name, ())),
         runs=await build_rows(request, page.items) if name == RUNS.name else (),
         cursor=request.cursor(page.position, name, filters),
         active_filters=filters,

@@ -9,11 +9,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.access.keys import Caller, parse_bearer
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
-from connector_gateway.core.audited_actions import Actor
+from connector_gateway.core.audit_entries import Actor
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.calls.prepared_operation import UNBOUND
+from connector_gateway.core.calls.operation_call import UNBOUND
 from connector_gateway.http.api.request_bodies import read_body
-from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.responses import HttpResponse, management_response, send_response
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.models import Listing, Page, Params, Position
@@ -36,7 +37,7 @@ class ManagementEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request."""
         context = RequestContext(scope, receive)
-        await context.send(await respond(context, None, self._respond(context)), send)
+        await send_response(context, await respond(context, None, self._respond(context)), send)
 
     async def _respond(self, context: RequestContext) -> HttpResponse:
         route, identity = self._route, await self._authorize(context)

@@ -5,12 +5,13 @@ from typing import Any
 
 from connector_gateway import __version__
 from connector_gateway.core.calls.arguments import CONNECTION
-from connector_gateway.core.calls.idempotency_key import MAX_KEY_CHARACTERS
+from connector_gateway.core.calls.idempotency_key_format import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
-from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas
+from connector_gateway.http.openapi.error_schemas import EXAMPLE_RUN, ErrorSchemas
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
 from connector_gateway.http.openapi.header_schemas import header_components, success_headers
+from connector_gateway.http.openapi.outbound_webhooks import delivery_path_item, find_events_operation, message_schema
 from connector_gateway.http.openapi.schemas import (
     Schema,
     SchemaRegistry,
@@ -19,7 +20,6 @@ from connector_gateway.http.openapi.schemas import (
     object_schema,
     reference,
 )
-from connector_gateway.http.openapi.webhook_deliveries import delivery_path_item, find_events_operation, message_schema
 from connector_gateway.http.pages.guides import INDEX, guide_path, guides
 from connector_gateway.kit.models import DryRunResult, Listing, Page, Params
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -24,7 +24,8 @@ from connector_gateway.core.backlog_metrics import BacklogMonitor, BacklogSnapsh
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
 from connector_gateway.core.pacing.budget_usage import UsageTracker
-from connector_gateway.http.api.responses import RequestContext, error_response
+from connector_gateway.http.api.request_context import RequestContext
+from connector_gateway.http.api.responses import error_response, send_response
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 from connector_gateway.kit.histogram import DurationHistogram
@@ -235,7 +236,7 @@ class MetricsEndpoint:
         try:
             await self._check(context)
         except GatewayError as error:
-            await context.send(error_response(context.run, None, error), send)
+            await send_response(context, error_response(context.run, None, error), send)
         else:
             await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 

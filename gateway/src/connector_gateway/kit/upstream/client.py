@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors.error_table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.errors.vendor_error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.upstream.budget import Charge, Deadline, Pacer, Reservation
 from connector_gateway.kit.upstream.http_origin import SendWindowMissed

@@ -32,7 +32,7 @@ from connector_gateway.kit.upstream.http_origin import (
     read_body,
 )
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetered
-from connector_gateway.kit.wire_model import UnexpectedShape, decode_json
+from connector_gateway.kit.vendor_model import UnexpectedShape, decode_json
 
 CHUNKED_FROM_BYTES = 1024 * 1024
 """Larger requests are sent in pieces, so that they do not delay others."""
@@ -117,7 +117,7 @@ class UpstreamResponse(Struct):
         return self._raw
 
     def decode(self, shape: type[W]) -> W:
-        """Decode the body as *shape* (see ``kit.wire_model``).
+        """Decode the body as *shape* (see ``kit.vendor_model``).
 
         Raises ``OutcomeUnknown`` after a write if the body has another shape, otherwise ``UpstreamError`` or
         ``UpstreamUnexpected``.

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from connector_gateway.storage.tables import metadata
+from connector_gateway.storage.sql.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

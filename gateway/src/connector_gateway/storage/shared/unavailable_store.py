@@ -16,7 +16,6 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.count_recovery import CountRecovery
 from connector_gateway.storage.shared.interface import (
     Lease,
     RateLimitWindow,
@@ -24,8 +23,9 @@ from connector_gateway.storage.shared.interface import (
     StoredReservation,
     StoreUnavailable,
 )
+from connector_gateway.storage.shared.lost_count_recovery import CountRecovery
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.sql.restore_markers import Epoch
+from connector_gateway.storage.sql.backup_restore_witness import Epoch
 
 if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters, ValkeyReservation

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.boards.error_responses import ApiError
 from workspace_sandbox.boards.request import ApiRequest
 
 MAX_BATCH_URLS = 10

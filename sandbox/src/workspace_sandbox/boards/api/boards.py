@@ -5,7 +5,7 @@ from typing import Any
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import IDENTIFIER, Arguments
 from workspace_sandbox.boards.data.state import Board
-from workspace_sandbox.boards.errors import NOT_FOUND, ApiError
+from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
 
 DEFAULT_LISTS = ("To Do", "Doing", "Done")

@@ -7,10 +7,10 @@ from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.api import labels
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, Card, CardList, Label, Member
-from workspace_sandbox.boards.errors import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, ApiError, invalid
+from workspace_sandbox.boards.error_responses import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, ApiError, invalid
 from workspace_sandbox.boards.object_fields import CARD, LABEL, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 TEXTS = ("name", "desc")
 FLAGS = ("closed", "dueComplete")

@@ -7,9 +7,9 @@ from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data import custom_field_objects
 from workspace_sandbox.boards.data.custom_field_objects import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
 from workspace_sandbox.boards.data.state import COLORS, Card, resolve_position
-from workspace_sandbox.boards.errors import NOT_FOUND, ApiError, invalid
+from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 MAX_CUSTOM_FIELDS = 50
 """Maximum number of custom fields of a board."""

@@ -5,7 +5,7 @@ from typing import Any
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, CardList
-from workspace_sandbox.boards.errors import LIST_NOT_FOUND, ApiError
+from workspace_sandbox.boards.error_responses import LIST_NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
 
 PUTTABLE = frozenset({"name", "closed", "pos", "idBoard", "subscribed"})

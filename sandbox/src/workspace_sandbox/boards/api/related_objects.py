@@ -5,10 +5,10 @@ from typing import Any
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data.state import Board, Card, CardList
-from workspace_sandbox.boards.errors import NOT_FOUND, ApiError
+from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
 from workspace_sandbox.boards.object_fields import MEMBER, ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 
 def board(request: ApiRequest) -> Any:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from workspace_sandbox.boards.data.state import Star, Sticker, resolve_position
-from workspace_sandbox.boards.errors import HIDDEN, NOT_FOUND, ApiError, invalid
+from workspace_sandbox.boards.error_responses import HIDDEN, NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 MOST_OFFSET = 100.0
 WITHIN = {"top": MOST_OFFSET, "left": MOST_OFFSET, "zIndex": 10_000.0, "rotate": 360.0}

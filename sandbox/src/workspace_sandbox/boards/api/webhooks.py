@@ -5,9 +5,9 @@ from typing import Any
 
 from workspace_sandbox.boards.data.state import Member, Organization
 from workspace_sandbox.boards.deliveries import Model, Webhook
-from workspace_sandbox.boards.errors import INVALID_ID, MISSING_SCOPES, NOT_FOUND, ApiError, invalid
+from workspace_sandbox.boards.error_responses import INVALID_ID, MISSING_SCOPES, NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.oauth.server import Token
 
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"

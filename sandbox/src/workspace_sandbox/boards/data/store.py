@@ -19,7 +19,7 @@ from workspace_sandbox.boards.data.state import (
     Position,
     resolve_position,
 )
-from workspace_sandbox.boards.errors import ApiError
+from workspace_sandbox.boards.error_responses import ApiError
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 from workspace_sandbox.kit.webhook_sender import ignore_event

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import Channel
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
 
 NAME = re.compile(r"[\w-]+")

@@ -7,9 +7,9 @@ from typing import Any
 from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.data.channel import MICROSECONDS, Channel, Message, from_ts
 from workspace_sandbox.chat.data.state import User
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import FAMILIES, ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 USUAL_PAGE = 100
 MAX_PAGE_SIZE = 999

@@ -12,7 +12,7 @@ from workspace_sandbox.chat.api.messages import escape, find_destination, parse_
 from workspace_sandbox.chat.data.channel import Channel
 from workspace_sandbox.chat.data.files import File
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.errors import ApiError, invalid_arguments
+from workspace_sandbox.chat.error_responses import ApiError, invalid_arguments
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.kit.oauth.server import read_bearer_token
 

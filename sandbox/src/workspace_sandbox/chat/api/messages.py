@@ -6,9 +6,9 @@ from typing import Any
 
 from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
-from workspace_sandbox.chat.errors import ApiError, invalid_arguments
+from workspace_sandbox.chat.error_responses import ApiError, invalid_arguments
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 POST_LENGTH = 40_000
 UPDATE_LENGTH = 4_000

@@ -6,7 +6,7 @@ from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.api.messages import create_permalink
 from workspace_sandbox.chat.api.reactions import item
 from workspace_sandbox.chat.data.channel import Channel, Message, Pin
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
 
 MAX_PINS = 100

@@ -7,9 +7,9 @@ from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.api import emoji
 from workspace_sandbox.chat.api.messages import create_permalink
 from workspace_sandbox.chat.data.channel import TS, Channel, Message
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 MAX_EMOJI = 50
 """Maximum number of distinct emoji on a message."""

@@ -6,7 +6,7 @@ from typing import Any
 from workspace_sandbox.chat import pagination
 from workspace_sandbox.chat.api.messages import find_destination, parse_content, parse_thread
 from workspace_sandbox.chat.data.state import Workspace
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
 
 FARTHEST_SECONDS = 120 * 86_400

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workspace_sandbox.chat import object_json
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
 
 ICONS = (34, 44, 68, 88, 102, 132)

@@ -4,9 +4,9 @@ from typing import Any
 
 from workspace_sandbox.chat import object_json, pagination
 from workspace_sandbox.chat.data.state import User
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 UNPAGED = 1_000_000
 

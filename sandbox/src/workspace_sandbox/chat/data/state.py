@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from workspace_sandbox.chat import object_json
 from workspace_sandbox.chat.data.channel import MICROSECONDS, Channel, ChannelType, Message, to_ts
 from workspace_sandbox.chat.data.files import File
-from workspace_sandbox.chat.errors import ApiError
+from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.kit.webhook_sender import ignore_event
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from aiohttp import web
 from workspace_sandbox.crm.arguments import read_integer, read_kind, read_object
 from workspace_sandbox.crm.data.property_definitions import Group, is_valid_custom_name
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.error_responses import require
 
 
 async def list_groups(portal: Portal, request: web.Request) -> web.Response:

@@ -9,7 +9,7 @@ from workspace_sandbox.crm.arguments import parse_digits, read_kind, read_object
 from workspace_sandbox.crm.data.associations import USER_DEFINED, AssociationType, pair
 from workspace_sandbox.crm.data.property_definitions import is_valid_custom_name
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed, resource_not_found
 
 FIRST_CUSTOM_TYPE_ID = 101
 """Custom labels have a separate range of IDs."""

@@ -8,7 +8,7 @@ from workspace_sandbox.crm.arguments import parse_digits, read_flag, read_intege
 from workspace_sandbox.crm.data.lists import PROCESSING, ObjectList, build_test
 from workspace_sandbox.crm.data.object_types import KIND_NAMES
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
 
 FIRST_ID = 1
 USUAL_COUNT, MAX_PAGE_SIZE = 20, 500

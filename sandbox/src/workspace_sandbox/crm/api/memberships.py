@@ -17,10 +17,10 @@ from workspace_sandbox.crm.arguments import (
 from workspace_sandbox.crm.data.lists import ObjectList
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import invalid, malformed
+from workspace_sandbox.crm.error_responses import invalid, malformed
 from workspace_sandbox.crm.responses import batch_response, page_response
 from workspace_sandbox.kit.clock import format_timestamp
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
 MAX_CHANGED = 100_000

@@ -21,9 +21,9 @@ from workspace_sandbox.crm.data.built_in_properties import CREATOR_PROPERTIES
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import PendingRecord, Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
 from workspace_sandbox.crm.responses import batch_response, page_response
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 LARGEST_PAGE = 100
 

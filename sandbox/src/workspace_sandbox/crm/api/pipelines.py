@@ -10,9 +10,9 @@ from workspace_sandbox.crm.arguments import read_flag, read_kind, read_list, rea
 from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.pipelines import Audit, Pipeline, Stage
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed, resource_not_found
 from workspace_sandbox.kit.clock import format_timestamp
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
 """The required metadata of stages."""

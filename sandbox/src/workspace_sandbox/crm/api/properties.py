@@ -15,7 +15,7 @@ from workspace_sandbox.crm.data.property_definitions import (
     is_valid_custom_name,
 )
 from workspace_sandbox.crm.data.state import Portal
-from workspace_sandbox.crm.errors import ApiError, invalid, malformed
+from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
 from workspace_sandbox.crm.responses import batch_response
 from workspace_sandbox.kit.clock import format_timestamp
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 HUBSPOT_DEFINED = "HUBSPOT_DEFINED"
 USER_DEFINED = "USER_DEFINED"

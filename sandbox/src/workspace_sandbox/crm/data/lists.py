@@ -8,7 +8,7 @@ from typing import Any
 from workspace_sandbox.crm.arguments import read_list
 from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.records import Record
-from workspace_sandbox.crm.errors import invalid
+from workspace_sandbox.crm.error_responses import invalid
 from workspace_sandbox.kit.clock import format_timestamp
 
 PROCESSING = ("MANUAL", "SNAPSHOT", "DYNAMIC")

@@ -18,7 +18,7 @@ from workspace_sandbox.crm.data.property_values import (
     to_text,
 )
 from workspace_sandbox.crm.data.records import Record
-from workspace_sandbox.crm.errors import (
+from workspace_sandbox.crm.error_responses import (
     PropertyViolation,
     invalid_properties,
     malformed,

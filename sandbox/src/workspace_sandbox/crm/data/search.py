@@ -11,9 +11,15 @@ from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.data.property_definitions import Definition
 from workspace_sandbox.crm.data.property_values import milliseconds
 from workspace_sandbox.crm.data.records import Record
-from workspace_sandbox.crm.errors import PropertyViolation, invalid, invalid_search, malformed, unknown_property
+from workspace_sandbox.crm.error_responses import (
+    PropertyViolation,
+    invalid,
+    invalid_search,
+    malformed,
+    unknown_property,
+)
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200

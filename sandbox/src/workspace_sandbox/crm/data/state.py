@@ -17,7 +17,7 @@ from workspace_sandbox.crm.data.property_definitions import Definition, Group, O
 from workspace_sandbox.crm.data.property_rules import Rules
 from workspace_sandbox.crm.data.records import APPLICATION, Creator, Record
 from workspace_sandbox.crm.data.unique_values import UniqueValues
-from workspace_sandbox.crm.errors import (
+from workspace_sandbox.crm.error_responses import (
     contact_exists,
     invalid,
     invalid_associations,
@@ -28,7 +28,7 @@ from workspace_sandbox.crm.errors import (
     value_taken,
 )
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.webhook_sender import ignore_event
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})

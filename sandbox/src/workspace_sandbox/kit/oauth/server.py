@@ -20,7 +20,7 @@ from uuid import UUID
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import VendorErrorResponse
+from workspace_sandbox.kit.error_responses import VendorErrorResponse
 from workspace_sandbox.kit.oauth.consent_page import ConsentForm, Decision, Fields, parse_decision, read_fields
 
 LETTERS = string.ascii_letters + string.digits

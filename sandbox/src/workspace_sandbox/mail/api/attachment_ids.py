@@ -9,7 +9,7 @@ from typing import Any
 
 from workspace_sandbox.mail.data.mime_parser import Part
 from workspace_sandbox.mail.data.state import Message
-from workspace_sandbox.mail.errors import ApiError, invalid
+from workspace_sandbox.mail.error_responses import ApiError, invalid
 from workspace_sandbox.mail.schema import decode
 
 ATTACHMENT_PREFIX = "ANGjdJ8"

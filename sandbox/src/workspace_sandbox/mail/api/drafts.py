@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.api.message_json import short
 from workspace_sandbox.mail.api.messages import read_content, read_format, send
 from workspace_sandbox.mail.api.pagination import build_filter, matching_messages, page
 from workspace_sandbox.mail.data.state import Mailbox, Message
-from workspace_sandbox.mail.errors import invalid, not_found
+from workspace_sandbox.mail.error_responses import invalid, not_found
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.api.pagination import create_page_token, page_size, parse_page_token
 from workspace_sandbox.mail.data.state import FIRST_HISTORY_ID
-from workspace_sandbox.mail.errors import invalid, not_found
+from workspace_sandbox.mail.error_responses import invalid, not_found
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 KINDS = {

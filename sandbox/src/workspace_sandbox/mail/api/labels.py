@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.data.state import SHOWN, SYSTEM, Label
-from workspace_sandbox.mail.errors import conflict, invalid, not_found
+from workspace_sandbox.mail.error_responses import conflict, invalid, not_found
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 RESERVED = frozenset(

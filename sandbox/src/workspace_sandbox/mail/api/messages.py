@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.api.message_json import short
 from workspace_sandbox.mail.api.pagination import build_filter, matching_messages, page
 from workspace_sandbox.mail.data.state import Mailbox, Message
 from workspace_sandbox.mail.data.transport import HEX_ID
-from workspace_sandbox.mail.errors import NO_RAW, ApiError, invalid, metadata_scope, not_found, precondition
+from workspace_sandbox.mail.error_responses import NO_RAW, ApiError, invalid, metadata_scope, not_found, precondition
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.schema import encode
 

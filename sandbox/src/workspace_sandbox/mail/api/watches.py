@@ -3,7 +3,7 @@
 import re
 
 from workspace_sandbox.mail.data.pubsub import Watch
-from workspace_sandbox.mail.errors import invalid
+from workspace_sandbox.mail.error_responses import invalid
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 
 WEEK = 7 * 86_400.0

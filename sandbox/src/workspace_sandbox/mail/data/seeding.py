@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.mail.api.labels import check_name
 from workspace_sandbox.mail.data.state import SHOWN, Label, Mailbox
-from workspace_sandbox.mail.errors import ApiError
+from workspace_sandbox.mail.error_responses import ApiError
 
 if TYPE_CHECKING:
     from workspace_sandbox.mail.emulator import MailEmulator

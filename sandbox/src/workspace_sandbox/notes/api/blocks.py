@@ -6,7 +6,7 @@ from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import block_parsing
 from workspace_sandbox.notes.data import page_edits
 from workspace_sandbox.notes.data.state import Block, Container
-from workspace_sandbox.notes.errors import archived, invalid
+from workspace_sandbox.notes.error_responses import archived, invalid
 from workspace_sandbox.notes.object_json import WITHOUT_ARCHIVED, list_object
 from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope

@@ -6,7 +6,7 @@ from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data import dates, page_edits
 from workspace_sandbox.notes.data.state import Block, Comment, Database, Page
-from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.error_responses import ApiError, invalid
 from workspace_sandbox.notes.object_json import list_object
 from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope

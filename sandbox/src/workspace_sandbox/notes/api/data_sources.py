@@ -7,7 +7,7 @@ from workspace_sandbox.notes.content import block_parsing, rich_text
 from workspace_sandbox.notes.data import column_definitions, database_edits
 from workspace_sandbox.notes.data.queries import RowQuery, select_properties
 from workspace_sandbox.notes.data.state import DataSource, Page, Workspace
-from workspace_sandbox.notes.errors import archived
+from workspace_sandbox.notes.error_responses import archived
 from workspace_sandbox.notes.object_json import WITH_SOURCES, list_object
 from workspace_sandbox.notes.pagination import Window, read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.notes import errors, validation
+from workspace_sandbox.notes import error_responses, validation
 from workspace_sandbox.notes.api import data_sources
 from workspace_sandbox.notes.content import block_parsing, rich_text
 from workspace_sandbox.notes.data import column_definitions, database_edits, page_edits
@@ -19,7 +19,7 @@ def retrieve_database(request: ApiRequest) -> dict[str, Any]:
 def query_database(request: ApiRequest) -> dict[str, Any]:
     """Query the rows of a database, in versions without data sources."""
     if request.responses.version >= WITH_SOURCES:
-        raise errors.bad_url()
+        raise error_responses.bad_url()
     database = request.workspace.database(request.bot, request.path_id("database_id"))
     return data_sources.query_rows(request, request.workspace.only_source(database))
 
@@ -63,7 +63,7 @@ def update_database(request: ApiRequest) -> dict[str, Any]:
     in_trash = validation.boolean(body.get("in_trash", database.in_trash), "body.in_trash")
     appearance, title = _read_appearance(body), data_sources.read_title(body) if "title" in body else None
     if database.in_trash and in_trash and body:
-        raise errors.archived()
+        raise error_responses.archived()
     source = request.workspace.only_source(database) if older else None
     columns = (
         column_definitions.parse_column_changes(request, source, body.get("properties", {}), "body.properties")

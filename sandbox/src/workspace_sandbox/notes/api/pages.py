@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.notes import errors, validation
+from workspace_sandbox.notes import error_responses, validation
 from workspace_sandbox.notes.content import block_parsing, markdown, rich_text
 from workspace_sandbox.notes.data import database_edits, page_edits
 from workspace_sandbox.notes.data.property_input import TITLE
 from workspace_sandbox.notes.data.queries import RowQuery, select_properties
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
-from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.error_responses import invalid
 from workspace_sandbox.notes.object_json import list_object
 from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest, cursor_scope
@@ -18,9 +18,9 @@ CREATE_KEYS = ("parent", "properties", "children", "markdown", "icon", "cover")
 UPDATE_KEYS = ("properties", "in_trash", "icon", "cover", "is_locked", "erase_content")
 PARENTS = ("data_source_id", "database_id", "page_id")
 
-UNCOMMITTED: dict[str, Callable[[], errors.ApiError]] = {
-    "503_uncommitted": errors.unavailable,
-    "529": errors.overloaded,
+UNCOMMITTED: dict[str, Callable[[], error_responses.ApiError]] = {
+    "503_uncommitted": error_responses.unavailable,
+    "529": error_responses.overloaded,
 }
 """The errors that the knob ``next_create`` raises instead of creating a page.
 
@@ -32,7 +32,7 @@ def create_page(request: ApiRequest) -> dict[str, Any]:
     """Create a page. The knob ``next_create`` can make it fail with 503 before or after the page is stored."""
     for key in ("template", "content", "position"):
         if key in request.body:
-            raise errors.ApiError(400, "invalid_request", f"Unsupported request: page creation with {key}.")
+            raise error_responses.ApiError(400, "invalid_request", f"Unsupported request: page creation with {key}.")
     body = request.read_fields(*CREATE_KEYS)
     parent = _parent(
         request,
@@ -49,7 +49,7 @@ def create_page(request: ApiRequest) -> dict[str, Any]:
     page = page_edits.create(request.workspace, parent, values, drafts, author=request.bot)
     page.icon, page.cover = icon, cover
     if failure == "503_committed":
-        raise errors.unavailable(page.id)
+        raise error_responses.unavailable(page.id)
     return request.responses.page(page)
 
 
@@ -80,7 +80,7 @@ def update_markdown(request: ApiRequest) -> dict[str, Any]:
     body = request.read_fields("type", *MARKDOWN, "update_content", "replace_content_range")
     kind = validation.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
     if kind not in MARKDOWN:
-        raise errors.ApiError(400, "invalid_request", f"Unsupported request: {kind}.")
+        raise error_responses.ApiError(400, "invalid_request", f"Unsupported request: {kind}.")
     fields = validation.obj(
         validation.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content"
     )
@@ -131,7 +131,7 @@ def update_page(request: ApiRequest) -> dict[str, Any]:
     cover = block_parsing.picture(body.get("cover", page.cover), "body.cover")
     erase = validation.boolean(body.get("erase_content", False), "body.erase_content")
     if page.in_trash and in_trash and body:
-        raise errors.archived()
+        raise error_responses.archived()
     source = request.workspace.get_source(page)
     values = page_edits.validate_properties(request.workspace, source, body.get("properties", {}), request.bot)
     if not in_trash:

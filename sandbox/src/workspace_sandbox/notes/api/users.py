@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.notes import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.notes import error_responses
 from workspace_sandbox.notes.data.state import User
-from workspace_sandbox.notes.errors import ApiError
+from workspace_sandbox.notes.error_responses import ApiError
 from workspace_sandbox.notes.object_json import list_object
 from workspace_sandbox.notes.pagination import read_window
 from workspace_sandbox.notes.request import ApiRequest
@@ -29,7 +29,8 @@ def retrieve_user(request: ApiRequest) -> dict[str, Any]:
     _require_capability(request)
     uid = request.path_id("user_id")
     user = require(
-        request.workspace.users.get(uid), errors.not_shared("user", uid, request.bot.integration_id, request.bot.name)
+        request.workspace.users.get(uid),
+        error_responses.not_shared("user", uid, request.bot.integration_id, request.bot.name),
     )
     return _user_json(request, user)
 

@@ -7,7 +7,7 @@ from typing import Any
 from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data.state import Block, Container, Database, Page, Parent, Workspace
-from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.error_responses import invalid
 
 MAX_BLOCKS = 1000
 MAX_DEPTH = 2

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.notes import validation
 
 Items = list[dict[str, Any]]

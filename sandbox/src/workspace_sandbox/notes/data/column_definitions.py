@@ -7,7 +7,7 @@ from typing import Any
 from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.data import property_input
 from workspace_sandbox.notes.data.state import COLORS, DataSource, Option, Property, Workspace
-from workspace_sandbox.notes.errors import ApiError, invalid
+from workspace_sandbox.notes.error_responses import ApiError, invalid
 from workspace_sandbox.notes.request import ApiRequest
 
 SIMPLE = (

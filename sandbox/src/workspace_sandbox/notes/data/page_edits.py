@@ -19,7 +19,7 @@ from workspace_sandbox.notes.data.state import (
     User,
     Workspace,
 )
-from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.error_responses import invalid
 
 PropertyValues = list[tuple[Property, Any]]
 """Properties with validated values."""

@@ -10,7 +10,7 @@ from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data import dates
 from workspace_sandbox.notes.data.state import COLORS, DataSource, Option, Property, User, Workspace
-from workspace_sandbox.notes.errors import invalid, not_shared
+from workspace_sandbox.notes.error_responses import invalid, not_shared
 
 Parser = Callable[[Any, str], Any]
 

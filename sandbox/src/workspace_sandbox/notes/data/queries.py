@@ -6,7 +6,7 @@ from typing import Any
 from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.data import dates, filter_operators, property_values
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
-from workspace_sandbox.notes.errors import invalid
+from workspace_sandbox.notes.error_responses import invalid
 
 RowFilter = Callable[[Page], bool]
 Key = Callable[[Page], Any]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from workspace_sandbox.kit.webhook_sender import ignore_event
 from workspace_sandbox.notes.content import rich_text
-from workspace_sandbox.notes.errors import archived, invalid, not_shared, several_sources
+from workspace_sandbox.notes.error_responses import archived, invalid, not_shared, several_sources
 
 COLORS = ("default", "gray", "brown", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 PROPERTY_ID_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:;<=>?@[]^_`{|}~"

@@ -8,11 +8,11 @@ from urllib.parse import quote
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.access import AirtableOAuth
 from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.state import Attachment, Base
-from workspace_sandbox.tables.errors import ApiError, forbidden, not_found
+from workspace_sandbox.tables.error_responses import ApiError, forbidden, not_found
 from workspace_sandbox.tables.request import ApiRequest
 
 SAMPLE_PATH = "/samples/arrivals.csv"

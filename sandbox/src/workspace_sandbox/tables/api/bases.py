@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import record_queries, table_definitions
 from workspace_sandbox.tables.data.state import Base, Table, find
 from workspace_sandbox.tables.data.table_definitions import Definitions
@@ -24,7 +24,7 @@ def list_bases(request: ApiRequest) -> dict[str, Any]:
     ids = [f"itr{base.id[3:]}/{base.id}" for base in visible]
     offset = request.query.get("offset")
     if offset is not None and offset not in ids:
-        raise errors.expired_offset()
+        raise error_responses.expired_offset()
     start = ids.index(offset) if offset else 0
     end = start + int(request.workspace.context.knobs["bases_per_page"])
     page = [
@@ -42,7 +42,7 @@ def get_base_schema(request: ApiRequest) -> dict[str, Any]:
 def create_base(request: ApiRequest) -> dict[str, Any]:
     """Create a base with its tables, in the workspace of the token's user."""
     if request.body.get("workspaceId") != request.workspace.id:
-        raise errors.no_such_model()
+        raise error_responses.no_such_model()
     user, people = request.access.user, request.workspace.people
     base = Base(
         request.workspace.new_id("app"),
@@ -54,7 +54,7 @@ def create_base(request: ApiRequest) -> dict[str, Any]:
     )
     raw_tables = request.body.get("tables")
     if not isinstance(raw_tables, list) or not raw_tables:
-        raise errors.invalid_request("A base must have at least one table")
+        raise error_responses.invalid_request("A base must have at least one table")
     for definition in raw_tables:
         _add_table(request, base, definition)
     request.workspace.bases.append(base)
@@ -81,14 +81,14 @@ def create_field(request: ApiRequest) -> dict[str, Any]:
 def update_field(request: ApiRequest) -> dict[str, Any]:
     """Change the name or description of a field."""
     table = request.table()
-    column = require(find(table.fields, request.path["field"]), errors.not_found())
+    column = require(find(table.fields, request.path["field"]), error_responses.not_found())
     table_definitions.rename_field(table, column, request.body)
     return column.to_json()
 
 
 def _add_table(request: ApiRequest, base: Base, definition: Any) -> Table:
     if not isinstance(definition, Mapping):
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     pending = Definitions(request.workspace, base)
     table = pending.table(definition)
     pending.store(table)

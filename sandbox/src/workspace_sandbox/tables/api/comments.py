@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import dates, record_queries
 from workspace_sandbox.tables.data.state import Base, Comment, Record, User
 from workspace_sandbox.tables.request import ApiRequest
@@ -18,10 +18,10 @@ def list_comments(request: ApiRequest) -> dict[str, Any]:
     comments = list(reversed(_record(request).comments))
     size, offset = request.query.get("pageSize", str(MAX_PER_PAGE)), request.query.get("offset")
     if not record_queries.DIGITS.fullmatch(size) or not 1 <= int(size) <= MAX_PER_PAGE:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     ids = [comment.id for comment in comments]
     if offset and offset not in ids:
-        raise errors.expired_offset()
+        raise error_responses.expired_offset()
     start = ids.index(offset) if offset else 0
     end = start + int(size)
     page = [_comment_json(request.base, comment) for comment in comments[start:end]]
@@ -33,7 +33,7 @@ def create_comment(request: ApiRequest) -> dict[str, Any]:
     record = _record(request)
     text, parent = _text(request), request.body.get("parentCommentId")
     if parent is not None and all(comment.id != parent for comment in record.comments):
-        raise errors.invalid_request("parentCommentId names no comment on this record")
+        raise error_responses.invalid_request("parentCommentId names no comment on this record")
     comment = Comment(request.workspace.new_id("com"), request.access.user, text, request.reader.now, parent=parent)
     record.comments = (*record.comments, comment)
     return _comment_json(request.base, comment)
@@ -67,17 +67,17 @@ def _record(request: ApiRequest) -> Record:
 def _own_comment(request: ApiRequest) -> Comment:
     match = next((comment for comment in _record(request).comments if comment.id == request.path["comment"]), None)
     if match is None:
-        raise errors.not_found()
+        raise error_responses.not_found()
     # Only the author can change a comment.
     if match.author != request.access.user:
-        raise errors.forbidden()
+        raise error_responses.forbidden()
     return match
 
 
 def _text(request: ApiRequest) -> str:
-    text = require(request.body.get("text"), errors.missing("text"))
+    text = require(request.body.get("text"), error_responses.missing("text"))
     if not isinstance(text, str) or not text:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return text
 
 

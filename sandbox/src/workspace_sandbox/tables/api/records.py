@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.state import Field, Record, Table
 from workspace_sandbox.tables.data.workspace import MAX_MERGE_FIELDS, MAX_RECORDS, Row
@@ -50,7 +50,7 @@ def get_record(request: ApiRequest) -> dict[str, Any]:
     """Return a record, also one of another table in the base."""
     request.table()
     # As documented, records of other tables are returned too. A GET therefore proves nothing about the table.
-    location = require(request.base.find_record(request.path["record"]), errors.not_found())
+    location = require(request.base.find_record(request.path["record"]), error_responses.not_found())
     query = record_queries.from_query(request.query)
     return _record_json(request, query, *location)
 
@@ -111,9 +111,9 @@ def delete_records(request: ApiRequest) -> dict[str, Any]:
 
 def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if "fields" not in row:
-        raise errors.missing("fields")
+        raise error_responses.missing("fields")
     if not isinstance(row["fields"], dict):
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     fields: Mapping[str, Any] = row["fields"]
     return fields
 
@@ -121,32 +121,32 @@ def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rows(body: Mapping[str, Any], verb: str) -> list[Mapping[str, Any]]:
     """Return the records of a body: one to ten objects."""
     if "records" not in body:
-        raise errors.missing("records")
+        raise error_responses.missing("records")
     rows = body["records"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise errors.invalid_records("records must be an array of objects")
+        raise error_responses.invalid_records("records must be an array of objects")
     _count(rows, verb)
     return rows
 
 
 def _count(rows: list[Any], verb: str) -> None:
     if not 1 <= len(rows) <= MAX_RECORDS:
-        raise errors.invalid_records(f"You can {verb} 1 to {MAX_RECORDS} records in one request")
+        raise error_responses.invalid_records(f"You can {verb} 1 to {MAX_RECORDS} records in one request")
 
 
 def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:
     identifier = row.get("id")
     if identifier is None and not upsert:
-        raise errors.missing("id")
+        raise error_responses.missing("id")
     if not isinstance(identifier, str | None):
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return identifier, _fields(row)
 
 
 def _merge_fields(upsert: Any) -> list[str]:
     names = upsert.get("fieldsToMergeOn") if isinstance(upsert, dict) else None
     if not isinstance(names, list) or not 1 <= len(names) <= MAX_MERGE_FIELDS:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     if not all(isinstance(name, str) for name in names):
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return names

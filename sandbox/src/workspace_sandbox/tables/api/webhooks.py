@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.state import find
 from workspace_sandbox.tables.data.webhooks import DATA_TYPES, WEEK, Webhook, parse_specification
@@ -19,7 +19,7 @@ def create_webhook(request: ApiRequest) -> dict[str, Any]:
     """Create a webhook. Only this response includes the secret."""
     spec, url = parse_specification(request.body.get("specification")), request.body.get("notificationUrl")
     if not isinstance(url, str | None) or (url and not url.startswith(("http://", "https://"))):
-        raise errors.invalid_request("The notificationUrl is not an address")
+        raise error_responses.invalid_request("The notificationUrl is not an address")
     _check_scopes(request, spec)
     _check_scope(request, spec)
     _check_limits(request)
@@ -58,7 +58,7 @@ def enable_notifications(request: ApiRequest) -> dict[str, Any]:
     """Turn pings on or off. Payloads are created in either case."""
     webhook = _webhook(request)
     if not isinstance(request.body.get("enable"), bool):
-        raise errors.invalid_request("enable must be true or false")
+        raise error_responses.invalid_request("enable must be true or false")
     webhook.pings_enabled = request.body["enable"]
     return {}
 
@@ -91,24 +91,24 @@ def _expiration(webhook: Webhook) -> dict[str, Any]:
 def _check_scopes(request: ApiRequest, spec: Any) -> None:
     required = {DATA_TYPES[kind] for kind in spec["options"]["filters"]["dataTypes"]}
     if not required <= request.access.scopes:
-        raise errors.forbidden()
+        raise error_responses.forbidden()
 
 
 def _check_scope(request: ApiRequest, spec: Any) -> None:
     """Reject an unknown table, and views."""
     scope = spec["options"]["filters"].get("recordChangeScope")
     if scope and scope.startswith("viw"):
-        raise errors.ApiError(501, "NOT_IMPLEMENTED", "The sandbox does not support webhooks on views.")
+        raise error_responses.ApiError(501, "NOT_IMPLEMENTED", "The sandbox does not support webhooks on views.")
     if scope and find(request.base.tables, scope) is None:
-        raise errors.invalid_request("recordChangeScope names no table of this base")
+        raise error_responses.invalid_request("recordChangeScope names no table of this base")
 
 
 def _check_limits(request: ApiRequest) -> None:
     existing = [webhook for webhook in request.workspace.webhooks.values() if _belongs_to_base(request, webhook)]
     if len(existing) >= MAX_PER_BASE:
-        raise errors.too_many_webhooks()
+        raise error_responses.too_many_webhooks()
     if request.access.client_id and len(_visible(request)) >= MAX_PER_CLIENT:
-        raise errors.too_many_webhooks("_BY_OAUTH_INTEGRATION")
+        raise error_responses.too_many_webhooks("_BY_OAUTH_INTEGRATION")
 
 
 def _belongs_to_base(request: ApiRequest, webhook: Webhook) -> bool:
@@ -127,12 +127,12 @@ def _visible(request: ApiRequest) -> list[Webhook]:
 def _webhook(request: ApiRequest) -> Webhook:
     match = next((webhook for webhook in _visible(request) if webhook.id == request.path["webhook"]), None)
     if match is None:
-        raise errors.not_found()
+        raise error_responses.not_found()
     return match
 
 
 def _positive_int(request: ApiRequest, name: str, default: int) -> int:
     value = request.query.get(name, str(default))
     if not record_queries.DIGITS.fullmatch(value) or int(value) < 1:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return int(value)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data.state import Attachment, Base, Cells, Field, Record, Table, find
-from workspace_sandbox.tables.errors import ApiError, invalid_value, missing_option
+from workspace_sandbox.tables.error_responses import ApiError, invalid_value, missing_option
 
 COLOURS = ("blueLight2", "cyanLight2", "tealLight2", "greenLight2", "yellowLight2", "orangeLight2", "redLight2")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from multidict import MultiMapping
 
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data.cell_values import Reader, stored_value, value_to_text
 from workspace_sandbox.tables.data.state import Field, Record, Table, View, find
 from workspace_sandbox.tables.formulas.parser import parse
@@ -94,7 +94,7 @@ def from_body(params: Mapping[str, Any]) -> ListQuery:
 
 def _check(met: object) -> None:
     if not met:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
 
 
 def _text(params: Mapping[str, Any], name: str) -> str | None:
@@ -127,7 +127,7 @@ def _sort(item: Any) -> tuple[str, bool]:
 
 def get_column(table: Table, name: str) -> Field:
     """Return the field with that name or id. Raises an error if there is none."""
-    return require(find(table.fields, name), errors.unknown_field(name))
+    return require(find(table.fields, name), error_responses.unknown_field(name))
 
 
 def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
@@ -148,7 +148,7 @@ def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
 def _view(table: Table, key: str | None) -> View:
     if key is None:
         return View("", "")
-    return require(find(table.views, key), errors.no_such_view(key))
+    return require(find(table.views, key), error_responses.no_such_view(key))
 
 
 def _order(column: Field, table: Table, reader: Reader) -> Callable[[Record], tuple[int, float, str]]:
@@ -200,6 +200,6 @@ class ListIterators:
             or now - iterator.used_at > seconds
             or record not in iterator.ids
         ):
-            raise errors.expired_offset()
+            raise error_responses.expired_offset()
         iterator.used_at = now
         return identifier, iterator.ids[iterator.ids.index(record) :]

@@ -7,7 +7,7 @@ from workspace_sandbox.tables.data import default_data
 from workspace_sandbox.tables.data.data_builder import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.data.state import Base, Field, Table, View
 from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
-from workspace_sandbox.tables.errors import ApiError
+from workspace_sandbox.tables.error_responses import ApiError
 
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import cell_values
 from workspace_sandbox.tables.data.pending_write import COLOURS
 from workspace_sandbox.tables.data.state import Base, Field, Table, View, find
@@ -55,17 +55,17 @@ class Definitions:
         """Return a new table of the base, with a view of all records."""
         name = read_name(definition)
         if any(existing.name.casefold() == name.casefold() for existing in self.base.tables):
-            raise errors.duplicate_table(name)
+            raise error_responses.duplicate_table(name)
         columns = definition.get("fields")
         if not isinstance(columns, list) or not columns:
-            raise errors.invalid_request("A table must have at least one field")
+            raise error_responses.invalid_request("A table must have at least one field")
         workspace = self.workspace
         table = Table(workspace.new_id("tbl"), name, [], [View(workspace.new_id("viw"), "Grid view")])
         table.description = read_description(definition)
         for column in columns:
             table.fields.append(self._field(table, column))
         if table.primary.type not in PRIMARY_TYPES:
-            raise errors.invalid_options(
+            raise error_responses.invalid_options(
                 f"{table.primary.name}: a primary field cannot be a {table.primary.type} field"
             )
         return table
@@ -86,16 +86,16 @@ class Definitions:
 
     def _field(self, table: Table, definition: Any) -> Field:
         if not isinstance(definition, Mapping):
-            raise errors.invalid_request()
+            raise error_responses.invalid_request()
         name, kind, options = (
             check_field_name(table, definition.get("name")),
             definition.get("type"),
             definition.get("options"),
         )
         if not isinstance(kind, str) or kind not in {*REQUIRED_OPTIONS, *COMPUTED}:
-            raise errors.invalid_request(f"Invalid field type for {name}")
+            raise error_responses.invalid_request(f"Invalid field type for {name}")
         if kind in COMPUTED:
-            raise errors.unsupported_field(f"{table.name}.{name}", kind)
+            raise error_responses.unsupported_field(f"{table.name}.{name}", kind)
         parsed = self._options(f"{table.name}.{name}", kind, options)
         column = Field(self.workspace.new_id("fld"), name, kind, parsed or None, read_description(definition))
         if kind == "multipleRecordLinks":
@@ -104,18 +104,18 @@ class Definitions:
 
     def _options(self, path: str, kind: str, options: Any) -> dict[str, Any]:
         if options is None and REQUIRED_OPTIONS[kind]:
-            raise errors.invalid_options(f"Failed schema validation: {path}.options is missing")
+            raise error_responses.invalid_options(f"Failed schema validation: {path}.options is missing")
         if not isinstance(options, Mapping | None):
-            raise errors.invalid_options(f"Failed schema validation: {path}.options is not an object")
+            raise error_responses.invalid_options(f"Failed schema validation: {path}.options is not an object")
         parsed = dict(options or {})
         for name in REQUIRED_OPTIONS[kind]:
             if name not in parsed:
-                raise errors.invalid_options(f"Failed schema validation: {path}.options.{name} is missing")
+                raise error_responses.invalid_options(f"Failed schema validation: {path}.options.{name} is missing")
         # Derived link options cannot be set on creation. People report this of ``isReversed`` too.
         allowed = LINK_OPTIONS if kind == "multipleRecordLinks" else REQUIRED_OPTIONS[kind]
         for name in parsed:
             if name not in allowed:
-                raise errors.invalid_options(f"Invalid options for {path}: {name} is not supported here")
+                raise error_responses.invalid_options(f"Invalid options for {path}: {name} is not supported here")
         return self._complete(path, parsed, kind)
 
     def _complete(self, path: str, parsed: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -125,10 +125,12 @@ class Definitions:
                 parsed[name] = _format(path, parsed[name], formats)
         for name, (minimum, maximum) in BOUNDS.items():
             if name in parsed and not _is_within(parsed[name], minimum, maximum):
-                raise errors.invalid_options(f"Invalid options for {path}: {name} must be from {minimum} to {maximum}")
+                raise error_responses.invalid_options(
+                    f"Invalid options for {path}: {name} must be from {minimum} to {maximum}"
+                )
         for name in (*TEXT_OPTIONS, *LINK_OPTIONS):
             if not isinstance(parsed.get(name, ""), str):
-                raise errors.invalid_options(f"Invalid options for {path}: {name} must be a text")
+                raise error_responses.invalid_options(f"Invalid options for {path}: {name} must be a text")
         if "choices" in parsed:
             parsed["choices"] = self._choices(path, parsed["choices"])
         if kind == "multipleAttachments":
@@ -139,9 +141,9 @@ class Definitions:
         items = choices if isinstance(choices, list) else [choices]
         names = [choice.get("name") if isinstance(choice, Mapping) else None for choice in items]
         if not all(isinstance(name, str) and name for name in names):
-            raise errors.invalid_options(f"Invalid options for {path}: choices must be objects with a name")
+            raise error_responses.invalid_options(f"Invalid options for {path}: choices must be objects with a name")
         if len(set(names)) < len(names):
-            raise errors.invalid_options(f"Invalid options for {path}: choices must have different names")
+            raise error_responses.invalid_options(f"Invalid options for {path}: choices must have different names")
         return [
             {
                 "id": self.workspace.new_id("sel"),
@@ -158,7 +160,9 @@ class Definitions:
             None,
         )
         if linked is None:
-            raise errors.invalid_options(f"Invalid options for {table.name}.{column.name}: linkedTableId is unknown")
+            raise error_responses.invalid_options(
+                f"Invalid options for {table.name}.{column.name}: linkedTableId is unknown"
+            )
         common = {"isReversed": False, "prefersSingleRecordLink": False}
         column.options = (column.options or {}) | common
         # Links within a table have no inverse field.
@@ -176,7 +180,7 @@ def rename_table(base: Base, table: Table, fields: Mapping[str, Any]) -> None:
         name = read_name(fields)
         existing = next((other for other in base.tables if other.name.casefold() == name.casefold()), table)
         if existing is not table:
-            raise errors.duplicate_table(name)
+            raise error_responses.duplicate_table(name)
         table.name = name
     if "description" in fields:
         table.description = read_description(fields)
@@ -193,14 +197,14 @@ def rename_field(table: Table, column: Field, fields: Mapping[str, Any]) -> None
 
 def _check_keys(fields: Mapping[str, Any], allowed: set[str]) -> None:
     if not set(fields) <= allowed:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
 
 
 def read_name(fields: Mapping[str, Any]) -> str:
     """Return the name of a base or table."""
     name = fields.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
-        raise errors.invalid_request("A name must be a text of 1 to 255 characters")
+        raise error_responses.invalid_request("A name must be a text of 1 to 255 characters")
     return name
 
 
@@ -208,16 +212,16 @@ def read_description(fields: Mapping[str, Any]) -> str | None:
     """Return the description in a request, or None."""
     text = fields.get("description")
     if not isinstance(text, str | None) or len(text or "") > MAX_DESCRIPTION_LENGTH:
-        raise errors.invalid_request("A description must be a text of at most 20000 characters")
+        raise error_responses.invalid_request("A description must be a text of at most 20000 characters")
     return text or None
 
 
 def check_field_name(table: Table, name: Any, column: Field | None = None) -> str:
     """Return the name of a field. It must be unique in *table*."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
-        raise errors.duplicate_field()
+        raise error_responses.duplicate_field()
     if any(existing is not column and existing.name.casefold() == name.casefold() for existing in table.fields):
-        raise errors.duplicate_field()
+        raise error_responses.duplicate_field()
     return name
 
 
@@ -232,7 +236,7 @@ def unique_name(table: Table, name: str) -> str:
 
 def _colour(path: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise errors.invalid_options(f"Invalid options for {path}: the color of a choice must be a text")
+        raise error_responses.invalid_options(f"Invalid options for {path}: the color of a choice must be a text")
     return value
 
 
@@ -243,5 +247,7 @@ def _is_within(value: Any, minimum: int, maximum: int) -> bool:
 def _format(path: str, value: Any, formats: Mapping[str, str]) -> dict[str, str]:
     name = value.get("name") if isinstance(value, Mapping) else None
     if not isinstance(name, str) or name not in formats:
-        raise errors.invalid_options(f"Invalid options for {path}: a format must be one of {', '.join(formats)}")
+        raise error_responses.invalid_options(
+            f"Invalid options for {path}: a format must be one of {', '.join(formats)}"
+        )
     return {"name": name, "format": formats[name]}

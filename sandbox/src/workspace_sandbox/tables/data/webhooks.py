@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.tables import errors
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.webhook_payloads import ChangeFilter
 
@@ -142,7 +142,7 @@ def parse_specification(value: Any) -> dict[str, Any]:
         _check_texts(filters.get(name))
     scope = filters.get("recordChangeScope")
     if not isinstance(scope, str | None) or (scope and not scope.startswith(("tbl", "viw"))):
-        raise errors.invalid_request("recordChangeScope must be the id of a table or view")
+        raise error_responses.invalid_request("recordChangeScope must be the id of a table or view")
     if includes is not None:
         _check_includes(_check_object(includes, INCLUDES))
     return {"options": dict(options)}
@@ -154,12 +154,12 @@ def _check_includes(includes: Mapping[str, Any]) -> None:
         _check_texts(fields)
     for name in INCLUDES - {"includeCellValuesInFieldIds"}:
         if not isinstance(includes.get(name), bool | None):
-            raise errors.invalid_request(f"{name} must be true or false")
+            raise error_responses.invalid_request(f"{name} must be true or false")
 
 
 def _check_object(value: Any, allowed: set[str] | frozenset[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not set(value) <= allowed:
-        raise errors.invalid_request(f"The specification of a webhook has {', '.join(sorted(allowed))}")
+        raise error_responses.invalid_request(f"The specification of a webhook has {', '.join(sorted(allowed))}")
     return value
 
 
@@ -167,6 +167,6 @@ def _check_texts(value: Any, allowed: Mapping[str, str] | tuple[str, ...] = (), 
     if value is None and not needed:
         return
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-        raise errors.invalid_request("The filters of a webhook are lists of texts")
+        raise error_responses.invalid_request("The filters of a webhook are lists of texts")
     if allowed and not set(value) <= set(allowed):
-        raise errors.invalid_request(f"A filter of a webhook takes {', '.join(allowed)}")
+        raise error_responses.invalid_request(f"A filter of a webhook takes {', '.join(allowed)}")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.errors import require
-from workspace_sandbox.tables import errors
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import cell_validation
 from workspace_sandbox.tables.data.pending_write import PendingWrite, set_cells, unlink
 from workspace_sandbox.tables.data.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
@@ -107,7 +107,7 @@ class Workspace:
         """Delete records atomically."""
         for identifier in identifiers:
             if identifier not in table.records:
-                raise errors.no_such_row(identifier)
+                raise error_responses.no_such_row(identifier)
         # Delete only after all ids have been checked, so that the request is atomic.
         for identifier in dict.fromkeys(identifiers):
             record = table.records[identifier]
@@ -120,10 +120,10 @@ class Workspace:
     ) -> None:
         """Append a file to an attachment cell. Its base64 may contain line breaks."""
         if column.type != "multipleAttachments":
-            raise errors.invalid_value(column.name)
+            raise error_responses.invalid_value(column.name)
         kind, encoded, filename = (_named_text(body, name) for name in ("contentType", "file", "filename"))
         if not MEDIA_TYPE.fullmatch(kind):
-            raise errors.invalid_request("The contentType is not a media type")
+            raise error_responses.invalid_request("The contentType is not a media type")
         content = _decode(encoded)
         attachment = Attachment(self.new_id("att"), filename, kind, "", len(content), content=content)
         attachment.pixels = pixels(content)
@@ -149,7 +149,7 @@ class Workspace:
         identifier, fields = row
         if identifier is not None:
             if identifier not in table.records:
-                raise errors.no_such_row(identifier)
+                raise error_responses.no_such_row(identifier)
             return table.records[identifier]
         if not keys:
             return None
@@ -160,7 +160,7 @@ class Workspace:
             if all(record.cells.get(key) == value for key, value in merge_values.items())
         ]
         if len(candidates) > 1:
-            raise errors.invalid_request("Cannot upsert: more than one record matches the fields to merge on")
+            raise error_responses.invalid_request("Cannot upsert: more than one record matches the fields to merge on")
         return candidates[0] if candidates else None
 
     def _fetch_later(self, url: str, filename: str | None) -> Attachment:
@@ -182,9 +182,9 @@ class Workspace:
 
 
 def _writable(table: Table, key: str) -> Field:
-    column = require(find(table.fields, key), errors.unknown_field(key))
+    column = require(find(table.fields, key), error_responses.unknown_field(key))
     if column.type not in cell_validation.STRICT:
-        raise errors.computed_field(column.name)
+        raise error_responses.computed_field(column.name)
     return column
 
 
@@ -192,7 +192,7 @@ def _merge_value(draft: PendingWrite, column: Field, fields: Mapping[str, Any]) 
     """Return the value that a record must have to be matched."""
     key = next((key for key in (column.name, column.id) if key in fields), None)
     if key is None:
-        raise errors.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
+        raise error_responses.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
     value = cell_validation.validate_cell(draft, column, None, fields[key])
     return None if value in ("", [], False) else value
 
@@ -209,27 +209,27 @@ def _defaults(table: Table) -> Cells:
 
 def _check_unique(identifiers: Sequence[str]) -> None:
     if len(set(identifiers)) < len(identifiers):
-        raise errors.invalid_records("You cannot update the same record more than once in one request")
+        raise error_responses.invalid_records("You cannot update the same record more than once in one request")
 
 
 def _named_text(body: Mapping[str, Any], name: str) -> str:
     if name not in body:
-        raise errors.missing(name)
+        raise error_responses.missing(name)
     if not isinstance(body[name], str) or not body[name]:
-        raise errors.invalid_request()
+        raise error_responses.invalid_request()
     return str(body[name])
 
 
 def _decode(encoded: str) -> bytes:
     compact = "".join(encoded.split())
     if len(compact) * 3 // 4 > MAX_UPLOAD_BYTES + 2:
-        raise errors.too_large()
+        raise error_responses.too_large()
     try:
         content = b64decode(compact, validate=True)
     except (binascii.Error, ValueError):
-        raise errors.invalid_request("The file is not valid base64") from None
+        raise error_responses.invalid_request("The file is not valid base64") from None
     if len(content) > MAX_UPLOAD_BYTES:
-        raise errors.too_large()
+        raise error_responses.too_large()
     return content
 
 

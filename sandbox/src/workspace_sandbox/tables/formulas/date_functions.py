@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.formulas import date_formats
 from workspace_sandbox.tables.formulas.values import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.cell_values import value_to_text
 from workspace_sandbox.tables.formulas.date_functions import DATES

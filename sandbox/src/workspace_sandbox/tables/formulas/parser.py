@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data.state import Field, Table, find
-from workspace_sandbox.tables.errors import invalid_formula
+from workspace_sandbox.tables.error_responses import invalid_formula
 from workspace_sandbox.tables.formulas.functions import FUNCTIONS, equal
 from workspace_sandbox.tables.formulas.number_functions import divide
 from workspace_sandbox.tables.formulas.values import (

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any, Self
 
 from workspace_sandbox.kit.clock import to_datetime
-from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data import dates
 from workspace_sandbox.tables.data.cell_values import Reader, value_to_text
 from workspace_sandbox.tables.data.state import Record, Table
-from workspace_sandbox.tables.errors import ApiError, invalid_formula
+from workspace_sandbox.tables.error_responses import ApiError, invalid_formula
 
 
 class FormulaError(Exception):

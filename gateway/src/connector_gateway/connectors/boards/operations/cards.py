@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-from connector_gateway.connectors.boards import mapping, models, wire
+from connector_gateway.connectors.boards import mapping, models, vendor_models
 from connector_gateway.connectors.boards.mapping import StoredData
-from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
-from connector_gateway.connectors.boards.operations.lookups import (
+from connector_gateway.connectors.boards.operations.cached_lookups import (
     ON_A_CARD,
     REMEMBER_SECONDS,
     BoardsCall,
     full_card_id,
     gather_pair,
 )
+from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -140,7 +140,7 @@ async def _move(ctx: BoardsCall, params: models.MoveCard) -> StoredData:
     return mapping.move(card, target, params.position)
 
 
-async def _open_list(ctx: BoardsCall, list_id: str) -> wire.CardList:
+async def _open_list(ctx: BoardsCall, list_id: str) -> vendor_models.CardList:
     card_list = await ctx.upstream.get_list(mapping.list_identifier(list_id))
     if card_list.closed:
         raise ListNotFound(f"List {card_list.id} is archived.", {"parameter": "list_id", "value": list_id})

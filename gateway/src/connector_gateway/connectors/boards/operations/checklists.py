@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from functools import partial
 
-from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards import mapping, vendor_models
 from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
+from connector_gateway.connectors.boards.operations.cached_lookups import (
+    ON_A_CARD,
+    REMEMBER_SECONDS,
+    BoardsCall,
+    full_card_id,
+)
 from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
-from connector_gateway.connectors.boards.operations.lookups import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -107,7 +112,7 @@ async def _checklist(ctx: BoardsCall, card_id: str, params: AttachChecklist) -> 
 
 
 async def _find_unfinished(
-    ctx: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
+    ctx: BoardsCall, card_id: str, namesakes: Sequence[vendor_models.Checklist], params: AttachChecklist
 ) -> StoredData | None:
     """Return the unfinished checklist that this account began with these items, adopted, or None.
 
@@ -123,7 +128,7 @@ async def _find_unfinished(
     return None
 
 
-async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> StoredData:
+async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: vendor_models.Checklist) -> StoredData:
     """Return a checklist to complete, once no item of an earlier call without a key can appear any more."""
     settles_at = ctx.cache.get(f"unsettled {checklist.id}")
     if settles_at is not None:
@@ -133,7 +138,7 @@ async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: wire.Che
     return mapping.stored_checklist(checklist)
 
 
-async def _is_our_checklist(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
+async def _is_our_checklist(ctx: BoardsCall, card_id: str, checklist: vendor_models.Checklist) -> bool:
     since = ctx.clock.now() - REMEMBER_SECONDS
     actions = await our_actions(ctx, ctx.upstream.get_card_actions(card_id, "addChecklistToCard", since))
     return any(created.id == checklist.id for action in actions if (created := action.data.checklist) is not None)

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Sequence
 
-from connector_gateway.connectors.boards import mapping, wire
-from connector_gateway.connectors.boards.operations.lookups import REMEMBER_SECONDS, BoardsCall
+from connector_gateway.connectors.boards import mapping, vendor_models
+from connector_gateway.connectors.boards.operations.cached_lookups import REMEMBER_SECONDS, BoardsCall
 from connector_gateway.kit.context import CachedLookup
 
 
-async def our_actions(ctx: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
+async def our_actions(
+    ctx: BoardsCall, listing: Awaitable[Sequence[vendor_models.Action]]
+) -> Sequence[vendor_models.Action]:
     """Return the actions in *listing* that this account performed through this app, oldest first."""
     actions = await listing
     me = await ctx.cached(CachedLookup("me", REMEMBER_SECONDS, ctx.upstream.get_me))

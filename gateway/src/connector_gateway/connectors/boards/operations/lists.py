@@ -2,7 +2,7 @@
 
 from connector_gateway.connectors.boards import mapping
 from connector_gateway.connectors.boards.models import BoardDescription, DescribeBoard
-from connector_gateway.connectors.boards.operations.lookups import BoardsCall, gather_pair
+from connector_gateway.connectors.boards.operations.cached_lookups import BoardsCall, gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised
 from connector_gateway.kit.operation import reads
 

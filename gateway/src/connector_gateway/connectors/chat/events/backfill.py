@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector_gateway.connectors.chat import mapping, wire
+from connector_gateway.connectors.chat import mapping, vendor_models
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
 from connector_gateway.connectors.chat.events.inbound_hooks import REDELIVERY_SECONDS
 from connector_gateway.kit import errors
@@ -199,7 +199,7 @@ class HistoryBackfill:
             return True
         return pages.complete
 
-    def _observe(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> ObservationsByMessage:
+    def _observe(self, history_range: HistoryRange, messages: Sequence[vendor_models.Message]) -> ObservationsByMessage:
         return {
             message.ts: mapping.events.observe(message, history_range.channel_id, self.watch.settings, self.state)
             for message in messages

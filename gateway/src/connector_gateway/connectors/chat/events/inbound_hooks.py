@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from connector_gateway.connectors.chat import mapping, wire
+from connector_gateway.connectors.chat import mapping, vendor_models
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
 from connector_gateway.kit.events import HookRequest, HookResult, Observation, State
-from connector_gateway.kit.wire_model import UnexpectedShape, convert, decode_json
+from connector_gateway.kit.vendor_model import UnexpectedShape, convert, decode_json
 
 FRESH_SECONDS = 300.0
 """Maximum age in seconds of a signature.
@@ -31,7 +31,7 @@ def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
 def read_delivery(delivery: HookRequest) -> HookResult:
     """Return the addressees and the content of a delivery."""
     try:
-        return _hook_result(decode_json(delivery.body, wire.Envelope), delivery.received_at)
+        return _hook_result(decode_json(delivery.body, vendor_models.Envelope), delivery.received_at)
     except UnexpectedShape as error:
         if not error.is_json or not error.json_path:
             raise InvalidJson("The body is not a JSON object.") from error
@@ -42,7 +42,7 @@ def read_delivery(delivery: HookRequest) -> HookResult:
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation] | None:
     """Return the observations of a delivered message, or None if the token's scopes do not cover the channel."""
     try:
-        spoken = convert(event, wire.MessageEvent)
+        spoken = convert(event, vendor_models.MessageEvent)
     except UnexpectedShape:
         return []
     if "team_id" not in state or not mapping.events.is_watched(spoken.channel, settings, state):
@@ -86,7 +86,7 @@ class _Audience:
         return HookResult(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
-def _read_audience(envelope: wire.Envelope) -> _Audience:
+def _read_audience(envelope: vendor_models.Envelope) -> _Audience:
     """Read the authorisations of a delivery. Values of another shape authorise no account."""
     authorizations = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
     # Without an app id, accounts cannot be grouped.
@@ -101,15 +101,15 @@ def _read_audience(envelope: wire.Envelope) -> _Audience:
     )
 
 
-def _authorizations(raw: Any) -> Iterator[wire.Authorization]:
+def _authorizations(raw: Any) -> Iterator[vendor_models.Authorization]:
     for each in raw if isinstance(raw, list) else []:
         try:
-            yield convert(each, wire.Authorization)
+            yield convert(each, vendor_models.Authorization)
         except UnexpectedShape:
             continue
 
 
-def _accounts(authorization: wire.Authorization) -> Iterator[str]:
+def _accounts(authorization: vendor_models.Authorization) -> Iterator[str]:
     """Yield the identities of an authorisation, in the form of connections' accounts."""
     if authorization.team_id:
         yield mapping.events.account(authorization.team_id, authorization.user_id)
@@ -117,7 +117,7 @@ def _accounts(authorization: wire.Authorization) -> Iterator[str]:
         yield mapping.events.account(authorization.enterprise_id, authorization.user_id)
 
 
-def _hook_result(envelope: wire.Envelope, received_at: float) -> HookResult:
+def _hook_result(envelope: vendor_models.Envelope, received_at: float) -> HookResult:
     match envelope.type:
         case "url_verification":
             return HookResult(reply={"challenge": envelope.challenge})
@@ -129,10 +129,10 @@ def _hook_result(envelope: wire.Envelope, received_at: float) -> HookResult:
     return HookResult()
 
 
-def _event_result(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
+def _event_result(event: Mapping[str, Any], envelope: vendor_models.Envelope, received_at: float) -> HookResult:
     """Return the content of an event by its type. A revoked authorisation starts a gap now."""
     audience = _read_audience(envelope)
-    match convert(event, wire.EventType).type:
+    match convert(event, vendor_models.EventType).type:
         case "message":
             since = received_at - REDELIVERY_SECONDS
             return audience.hook_result(places=audience.teams, event=event, happened_at=since)
@@ -141,9 +141,11 @@ def _event_result(event: Mapping[str, Any], envelope: wire.Envelope, received_at
             return audience.hook_result(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
             return _revocation_result(
-                convert(event, wire.TokensRevokedEvent).tokens or wire.RevokedTokens(), envelope, received_at
+                convert(event, vendor_models.TokensRevokedEvent).tokens or vendor_models.RevokedTokens(),
+                envelope,
+                received_at,
             )
-        case "member_joined_channel" if convert(event, wire.MemberJoinedEvent).user in audience.users:
+        case "member_joined_channel" if convert(event, vendor_models.MemberJoinedEvent).user in audience.users:
             return audience.hook_result(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another channel or none.
         case "channel_rename" | "group_rename":
@@ -151,7 +153,9 @@ def _event_result(event: Mapping[str, Any], envelope: wire.Envelope, received_at
     return audience.hook_result()
 
 
-def _revocation_result(tokens: wire.RevokedTokens, envelope: wire.Envelope, received_at: float) -> HookResult:
+def _revocation_result(
+    tokens: vendor_models.RevokedTokens, envelope: vendor_models.Envelope, received_at: float
+) -> HookResult:
     """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()

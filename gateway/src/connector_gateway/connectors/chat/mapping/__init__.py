@@ -5,9 +5,9 @@ from connector_gateway.connectors.chat.mapping import (
     events,
     in_doubt_matching,
     keywords,
+    message_text,
     messages,
     reactions,
-    texts,
 )
 
-__all__ = ["channels", "events", "in_doubt_matching", "keywords", "messages", "reactions", "texts"]
+__all__ = ["channels", "events", "in_doubt_matching", "keywords", "message_text", "messages", "reactions"]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.connectors.chat.models import Channel
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
@@ -46,7 +46,7 @@ class Names:
     """Whether all channels were loaded. Otherwise an unknown name may still exist."""
 
 
-def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Names:
+def names(channels: Iterable[vendor_models.Conversation], *, complete: bool = True) -> Names:
     """Return the channels for each name. Archived ones count only if no other has the name."""
     current: dict[str, dict[str, None]] = {}
     archived: dict[str, dict[str, None]] = {}
@@ -98,12 +98,12 @@ def vendor_types(types: str) -> str:
     return ",".join(dict.fromkeys(TYPES[word.strip()] for word in types.split(",")))
 
 
-def channels(conversations: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
+def channels(conversations: Iterable[vendor_models.Conversation], scopes: Collection[str]) -> list[Channel]:
     """Return the conversations in *conversations* that an app with these *scopes* can post to."""
     return [channel(one) for one in conversations if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
 
 
-def channel(conversation: wire.Conversation) -> Channel:
+def channel(conversation: vendor_models.Conversation) -> Channel:
     """Return a channel. The vendor sends neither name nor member count for a conversation with one person."""
     if conversation.is_im:
         return Channel(channel_id=conversation.id, name=conversation.user or "", is_private=True, member_count=2)
@@ -115,7 +115,7 @@ def channel(conversation: wire.Conversation) -> Channel:
     )
 
 
-def _open_to_posts(conversation: wire.Conversation, *, everywhere: bool) -> bool:
+def _open_to_posts(conversation: vendor_models.Conversation, *, everywhere: bool) -> bool:
     if conversation.is_archived:
         return False
     if conversation.is_im:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.connectors.chat.mapping.channels import SCOPES
 from connector_gateway.connectors.chat.mapping.keywords import folded_text, matching_keywords
 from connector_gateway.kit.events import Observation, State
@@ -41,7 +41,9 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
     return not channels or channel_id in channels or any(names.get(setting) == channel_id for setting in channels)
 
 
-def observe(message: wire.BaseMessage, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
+def observe(
+    message: vendor_models.BaseMessage, channel_id: str, settings: Mapping[str, Any], state: State
+) -> list[Observation]:
     """Return the observations of a message for a connection: one, or with keywords one per matching keyword."""
     text = message.text
     if text is None or not _is_inbound(message, state):
@@ -51,7 +53,7 @@ def observe(message: wire.BaseMessage, channel_id: str, settings: Mapping[str, A
     return [_observation(message, text, channel_id, state, keyword) for keyword in matched_keywords]
 
 
-def _is_inbound(message: wire.BaseMessage, state: State) -> bool:
+def _is_inbound(message: vendor_models.BaseMessage, state: State) -> bool:
     """Return True if a message was written by a person or another app."""
     if message.subtype not in WRITTEN_SUBTYPES or message.hidden:
         return False
@@ -60,7 +62,7 @@ def _is_inbound(message: wire.BaseMessage, state: State) -> bool:
 
 
 def _observation(
-    message: wire.BaseMessage, text: str, channel_id: str, state: State, keyword: str | None
+    message: vendor_models.BaseMessage, text: str, channel_id: str, state: State, keyword: str | None
 ) -> Observation:
     return Observation(
         identity=(state["team_id"], channel_id, message.ts, folded_text(keyword or "")),
@@ -75,6 +77,6 @@ def _observation(
     )
 
 
-def threads(messages: Iterable[wire.Message], after: str) -> list[str]:
+def threads(messages: Iterable[vendor_models.Message], after: str) -> list[str]:
     """Return the *messages* with replies after that time."""
     return [message.ts for message in messages if message.reply_count and (message.latest_reply or after) >= after]

@@ -1,16 +1,16 @@
 """Recognition of the results of writes."""
 
-from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.mapping.texts import unescape
+from connector_gateway.connectors.chat import vendor_models
+from connector_gateway.connectors.chat.mapping.message_text import unescape
 
 
-def has_marker(message: wire.Message, event_type: str, marker: str) -> bool:
+def has_marker(message: vendor_models.Message, event_type: str, marker: str) -> bool:
     """Return True if a message was posted with that marker."""
     metadata = message.metadata
     return metadata is not None and metadata.event_type == event_type and metadata.event_payload.get("k") == marker
 
 
-def has_text(message: wire.Message, text: str) -> bool:
+def has_text(message: vendor_models.Message, text: str) -> bool:
     """Return True if a message's body is *text*, ignoring the vendor's escaping and linking."""
     return _plain(message.text or "") == _plain(text)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import category, combining, normalize
 
-from connector_gateway.connectors.chat.mapping.texts import plain_text
+from connector_gateway.connectors.chat.mapping.message_text import plain_text
 
 EDGE = "\0"
 

@@ -3,14 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.connectors.chat.models import EditedMessage, PostedMessage
 
 StoredData = dict[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
-def stored_post(channel_id: str, message: wire.Message) -> StoredData:
+def stored_post(channel_id: str, message: vendor_models.Message) -> StoredData:
     """Return the stored form of a posted message."""
     return {"channel_id": channel_id, "ts": message.ts, "thread_ts": message.thread_ts}
 
@@ -31,7 +31,7 @@ def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 
 
-def stored_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) -> StoredData:
+def stored_edit(channel_id: str, ts: str, edited: vendor_models.Edit | None, now: float) -> StoredData:
     """Return the stored form of an edited message. *now* is used if the vendor sends no edit time."""
     return {"channel_id": channel_id, "ts": ts, "edited_ts": edited.ts if edited else message_ts(now)}
 

@@ -1,6 +1,6 @@
 """Reactions."""
 
-from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.connectors.chat.models import AddedReaction
 
 
@@ -14,6 +14,6 @@ def emoji_name(emoji: str) -> str:
     return emoji.strip(":")
 
 
-def has_reaction(message: wire.Message, name: str, user_id: str) -> bool:
+def has_reaction(message: vendor_models.Message, name: str, user_id: str) -> bool:
     """Return True if a message has the reaction of that user. The vendor lists only some of many users."""
     return any(reaction.name == name and user_id in reaction.users for reaction in message.reactions)

@@ -9,7 +9,7 @@ from connector_gateway.connectors.chat.client import next_cursor
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.connectors.chat.mapping.messages import StoredData
 from connector_gateway.connectors.chat.models import Channel, ListChannels
-from connector_gateway.connectors.chat.operations.lookups import ChatCall
+from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.models import Page

@@ -3,8 +3,8 @@
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
+from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, check_channel, with_channel
-from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
 

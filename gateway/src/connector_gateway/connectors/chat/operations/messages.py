@@ -7,9 +7,9 @@ from functools import partial
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
+from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall, workspace_url
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
 from connector_gateway.connectors.chat.operations.in_doubt_search import since_post
-from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_url
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes

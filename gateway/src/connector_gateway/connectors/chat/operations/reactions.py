@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.models import AddedReaction, AddReaction
+from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall, identity_lookup
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
-from connector_gateway.connectors.chat.operations.lookups import ChatCall, identity_lookup
 from connector_gateway.kit.errors import EmojiNotFound, MessageNotFound, NotInChannel, OutcomeUnknown
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep

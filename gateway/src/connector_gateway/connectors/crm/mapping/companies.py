@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.mapping.contacts import to_lower
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.mapping.searches import search_body
@@ -26,6 +26,6 @@ def public_company(stored: StoredData) -> StoredData:
     return {"company_id": stored["id"]}
 
 
-def get_domain(record: wire.Record) -> str:
+def get_domain(record: vendor_models.Record) -> str:
     """Return a company's domain in comparable form."""
     return to_lower(record.properties.get("domain"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.mapping.properties import Values
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.mapping.searches import OWNER
@@ -25,7 +25,7 @@ def to_lower(text: str | None) -> str:
     return (text or "").lower()
 
 
-def contact(record: wire.Record, emails: Mapping[str, str | None], matched: str | None) -> Contact:
+def contact(record: vendor_models.Record, emails: Mapping[str, str | None], matched: str | None) -> Contact:
     """Return a contact as the result of a look-up."""
     properties = record.properties
     requested = {name: properties.get(name) for name in ([matched] if matched else []) + list(COMMON)}
@@ -37,7 +37,9 @@ def contact(record: wire.Record, emails: Mapping[str, str | None], matched: str 
     return Contact(**(requested | fields))
 
 
-def stored_contact(record: wire.Record, sent: Values, email: str, action: Literal["created", "updated"]) -> StoredData:
+def stored_contact(
+    record: vendor_models.Record, sent: Values, email: str, action: Literal["created", "updated"]
+) -> StoredData:
     """Return the stored form of a written contact."""
     names = sent.matching_names(record)
     return {
@@ -56,7 +58,7 @@ def not_accepted_warning(stored: StoredData, texts: Mapping[str, str]) -> str | 
     return f"Not written, because the vendor kept its own value: {quote_names(names)}."
 
 
-def skipped_contact(record: wire.Record) -> StoredData:
+def skipped_contact(record: vendor_models.Record) -> StoredData:
     """Return the stored form of a contact that was left unchanged."""
     return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
-from connector_gateway.connectors.crm import value_casts, wire
+from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.properties import UNCHECKED, Definitions
 from connector_gateway.connectors.crm.mapping.records import StoredData, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
@@ -19,10 +19,10 @@ VENDOR_DEFAULTS = frozenset({"createdate", "deal_currency_code"})
 USER_PROPERTIES = frozenset({"hs_next_step", "hs_priority"})
 """Properties that people set, although their names have the prefix of the vendor's own."""
 
-N = TypeVar("N", wire.Pipeline, wire.Stage)
+N = TypeVar("N", vendor_models.Pipeline, vendor_models.Stage)
 
 
-def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipeline:
+def choose_pipeline(pipelines: Sequence[vendor_models.Pipeline], text: str) -> vendor_models.Pipeline:
     """Return the pipeline with that identifier, or else with that name."""
     living = [pipeline for pipeline in pipelines if not pipeline.archived]
     matches = _match_by_name(living, text)
@@ -34,7 +34,7 @@ def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipel
     raise error_class(message, {"parameter": "pipeline", "value": text, **_choices(matches or living)})
 
 
-def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
+def choose_stage(pipeline: vendor_models.Pipeline, text: str) -> vendor_models.Stage:
     """Return the stage of *pipeline* with that identifier, or else with that name."""
     living = [stage for stage in pipeline.stages if not stage.archived]
     matches = _match_by_name(living, text)
@@ -46,7 +46,7 @@ def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
     return matches[0]
 
 
-def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> StoredData:
+def new_deal(params: CreateDeal, pipelines: Sequence[vendor_models.Pipeline]) -> StoredData:
     """Return the vendor's form of a new deal with its stage's id, and whether that stage is closed."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
@@ -55,7 +55,7 @@ def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> StoredDa
     return {"properties": properties, "closed": stage.metadata.is_closed == "true"}
 
 
-def stored_deal(record: wire.Record, sent: Mapping[str, str]) -> StoredData:
+def stored_deal(record: vendor_models.Record, sent: Mapping[str, str]) -> StoredData:
     """Return the stored form of a created deal: its id and its values of the *sent* properties."""
     return {"id": record.id, "properties": {name: record.properties.get(name) or text for name, text in sent.items()}}
 
@@ -87,7 +87,7 @@ def empty_properties(definitions: Definitions, sent: StepInput) -> list[str]:
     return [name for name, described in definitions.items() if name not in passed_over and _is_user_property(described)]
 
 
-def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, maker_known: str | None) -> bool:
+def is_deal(record: vendor_models.Record, sent: StepInput, definitions: Definitions, maker_known: str | None) -> bool:
     """Return True if a deal has exactly the *sent* values and was created by an app that may be ours."""
     current, texts = record.properties, sent["properties"]
     # A deal has no natural key and no marker, so equal content and the creating app are the only evidence.
@@ -102,7 +102,7 @@ def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, make
     )
 
 
-def _is_user_property(described: wire.Definition) -> bool:
+def _is_user_property(described: vendor_models.Definition) -> bool:
     """Return True if people or other apps set a property, not the vendor itself."""
     internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in USER_PROPERTIES
     computed = described.calculated or described.modification_metadata.read_only_value
@@ -110,7 +110,7 @@ def _is_user_property(described: wire.Definition) -> bool:
 
 
 def move(
-    pipelines: Sequence[wire.Pipeline], record: wire.Record, pipeline: str | None, stage: str | None
+    pipelines: Sequence[vendor_models.Pipeline], record: vendor_models.Record, pipeline: str | None, stage: str | None
 ) -> dict[str, str]:
     """Return the vendor's form of a move. The stage, given or unchanged, must belong to the pipeline."""
     current = record.properties
@@ -119,7 +119,7 @@ def move(
     return moved if pipeline is None else {"pipeline": chosen.id, **moved}
 
 
-def stored_change(record: wire.Record) -> StoredData:
+def stored_change(record: vendor_models.Record) -> StoredData:
     """Return the stored form of a deal that was changed or only read."""
     return {"id": record.id, "updated_at": value_casts.format_datetime(record.updated_at)}
 
@@ -157,5 +157,5 @@ def _match_by_name(choices: Sequence[N], text: str) -> list[N]:
     return []
 
 
-def _choices(choices: Sequence[wire.Pipeline] | Sequence[wire.Stage]) -> dict[str, list[str]]:
+def _choices(choices: Sequence[vendor_models.Pipeline] | Sequence[vendor_models.Stage]) -> dict[str, list[str]]:
     return {"allowed": [choice.label for choice in choices], "identifiers": [choice.id for choice in choices]}

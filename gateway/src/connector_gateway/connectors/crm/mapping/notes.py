@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from connector_gateway.connectors.crm import value_casts, wire
+from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.records import StoredData, parse_datetime
 from connector_gateway.connectors.crm.models import MAX_TEXT
 from connector_gateway.kit.errors import InvalidParameters
@@ -31,13 +31,13 @@ def public_note(stored: StoredData) -> StoredData:
     return {"note_id": stored["id"]}
 
 
-def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
+def is_note(record: vendor_models.Record, sent: Mapping[str, str]) -> bool:
     """Return True if a note has the same millisecond and text as the one *sent*."""
     at = record.properties.get("hs_timestamp") or ""
     return has_text(record, sent) and bool(at) and parse_datetime(at) == parse_datetime(sent["hs_timestamp"])
 
 
-def has_text(record: wire.Record, sent: Mapping[str, str]) -> bool:
+def has_text(record: vendor_models.Record, sent: Mapping[str, str]) -> bool:
     """Return True if a note has the text *sent*. Words are compared, because the vendor may clean the markup."""
     return _words(record.properties.get(BODY) or "") == _words(sent[BODY])
 

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.mapping.properties import Definitions
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
-Owners = Mapping[str, wire.Owner]
+Owners = Mapping[str, vendor_models.Owner]
 """Owners by id, deactivated ones last."""
 
 OWNER_EMAIL = "owner_email"
 """The name of the email address of a contact's owner, in look-ups and writes."""
 
 
-def holds_owner(definition: wire.Definition) -> bool:
+def holds_owner(definition: vendor_models.Definition) -> bool:
     """Return True if the values of a property are owners."""
     return definition.referenced_object_type == "OWNER"
 
@@ -86,7 +86,7 @@ def by_id(definitions: Definitions, owners: Owners, values: Mapping[str, Any]) -
     return resolved
 
 
-def _matches(owners: Owners, value: Any) -> Sequence[wire.Owner]:
+def _matches(owners: Owners, value: Any) -> Sequence[vendor_models.Owner]:
     """Return the owners that match *value* by id, else by email address, active ones before deactivated ones."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if text in owners:
@@ -95,7 +95,7 @@ def _matches(owners: Owners, value: Any) -> Sequence[wire.Owner]:
     return [owner for owner in matches if not owner.archived] or matches
 
 
-def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[wire.Owner]) -> OptionMissing:
+def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[vendor_models.Owner]) -> OptionMissing:
     if matches:
         allowed = [owner.id for owner in matches]
         return OptionMissing(

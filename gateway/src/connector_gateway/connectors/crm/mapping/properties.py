@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.connectors.crm import value_casts, wire
+from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.casts import quote_names
@@ -13,13 +13,13 @@ from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import closest_match, nearest_first
 from connector_gateway.kit.write_steps import Cast
 
-Definitions = Mapping[str, wire.Definition]
+Definitions = Mapping[str, vendor_models.Definition]
 """Property definitions by internal name."""
 
 CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
 """The errors of a rejected value."""
 
-UNCHECKED = wire.Definition(name="", label="", type="string")
+UNCHECKED = vendor_models.Definition(name="", label="", type="string")
 """The definition of a property that is checked elsewhere."""
 
 
@@ -30,7 +30,7 @@ class Values:
     definitions: Definitions
     texts: Mapping[str, str]
 
-    def matching_names(self, record: wire.Record) -> list[str]:
+    def matching_names(self, record: vendor_models.Record) -> list[str]:
         """Return the names of the values that a record has. A property missing in the response counts as accepted."""
         current = record.properties
         return [
@@ -40,17 +40,17 @@ class Values:
             or value_casts.equal_values(self.definitions.get(name, UNCHECKED), text, current[name])
         ]
 
-    def all_match(self, record: wire.Record) -> bool:
+    def all_match(self, record: vendor_models.Record) -> bool:
         """Return True if a record has all values."""
         return len(self.matching_names(record)) == len(self.texts)
 
 
-def definitions(listing: Iterable[wire.Definition]) -> Definitions:
+def definitions(listing: Iterable[vendor_models.Definition]) -> Definitions:
     """Return property definitions by internal name."""
     return {described.name: described for described in listing}
 
 
-def definition(by_name: Definitions, name: str) -> wire.Definition:
+def definition(by_name: Definitions, name: str) -> vendor_models.Definition:
     """Return the definition of one property."""
     if name not in by_name:
         raise combine_errors([_unknown(by_name, name)])
@@ -90,7 +90,7 @@ def _value(by_name: Definitions, name: str, value: Any) -> str:
     return value_casts.cast(by_name[name], value)
 
 
-def unique(described: wire.Definition) -> bool:
+def unique(described: vendor_models.Definition) -> bool:
     """Return True if a record can be read by its value of the property."""
     return described.name in {"email", RECORD_ID} or described.has_unique_value
 
@@ -101,7 +101,7 @@ def identity(name: str, value: str) -> tuple[str | None, str]:
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
-def option_value(described: wire.Definition, value: str) -> str | None:
+def option_value(described: vendor_models.Definition, value: str) -> str | None:
     """Return the option that *value* matches by value or label, or None. For other properties, return *value*."""
     if not described.options or described.field_type == "checkbox" or value in value_casts.options(described):
         return value
@@ -109,7 +109,7 @@ def option_value(described: wire.Definition, value: str) -> str | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def no_such_option(described: wire.Definition, value: str) -> str:
+def no_such_option(described: vendor_models.Definition, value: str) -> str:
     """Return the warning that *value* is not an option and occurs in outdated records only."""
     likely = closest_match(value, value_casts.options(described)) or closest_match(
         value, [one.label for one in described.options]
@@ -118,7 +118,7 @@ def no_such_option(described: wire.Definition, value: str) -> str:
     return f"{quote_names([value])} is not an option of {quote_names([described.name])}{hint}"
 
 
-def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
+def property_definition(described: vendor_models.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
     """Return the public form of a property. *owners* are the options of one that contains an owner."""
     return PropertyDefinition(
         name=described.name,

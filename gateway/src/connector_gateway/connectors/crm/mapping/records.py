@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.kit.errors import UpstreamUnexpected
 
 StoredData = dict[str, Any]
@@ -23,13 +23,13 @@ def is_record_id(text: str) -> bool:
     return text.isascii() and text.isdecimal()
 
 
-def creator(record: wire.Record) -> str | None:
+def creator(record: vendor_models.Record) -> str | None:
     """Return the source of a record and the app that created it, or None if the vendor does not include them."""
     source = [record.properties.get(name) for name in CREATOR_PROPERTIES]
     return f"{source[0]} {source[1]}" if all(source) else None
 
 
-def may_be_ours(record: wire.Record, our_creator: str | None) -> bool:
+def may_be_ours(record: vendor_models.Record, our_creator: str | None) -> bool:
     """Return True if an app created a record: ours, if its form is *our_creator*, or else any."""
     source = record.properties.get(CREATOR_PROPERTIES[0])
     if source is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from connector_gateway.connectors.crm import value_casts, wire
+from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.kit.errors import LossyCast
 from connector_gateway.kit.errors.aggregation import combine_errors
@@ -18,7 +18,7 @@ def page_search(condition: StepInput, properties: Sequence[str], limit: int, aft
     return search_body([condition, *conditions], properties, limit)
 
 
-def equals(described: wire.Definition, value: str) -> dict[str, Any]:
+def equals(described: vendor_models.Definition, value: str) -> dict[str, Any]:
     """Return the condition that a property has that value. Raises ``LossyCast`` if it cannot have it."""
     try:
         return {"propertyName": described.name, "operator": "EQ", "value": value_casts.filter_value(described, value)}

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm import mapping, vendor_models
 from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
 from connector_gateway.connectors.crm.models import CreateOrUpdateContact
 from connector_gateway.connectors.crm.operations import in_doubt_search
-from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
+from connector_gateway.connectors.crm.operations.properties_and_owners import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
@@ -111,7 +111,7 @@ async def _find_company(ctx: CrmCall, reference: str) -> str | None:
     return next((company.id for company in latest if mapping.companies.get_domain(company) == domain), None)
 
 
-async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[wire.Record]:
+async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[vendor_models.Record]:
     """Return the company that this service just created for the domain, if it still exists."""
     company_id = ctx.cache.get(f"company {domain}")
     return [] if company_id is None else await ctx.upstream.batch_read_objects("companies", [company_id], ["domain"])

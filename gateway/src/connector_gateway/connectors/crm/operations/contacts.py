@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Literal
 
-from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm import mapping, vendor_models
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
@@ -14,7 +14,7 @@ from connector_gateway.connectors.crm.operations.in_doubt_search import (
     our_creator_id,
     remember_creator,
 )
-from connector_gateway.connectors.crm.operations.portal import (
+from connector_gateway.connectors.crm.operations.properties_and_owners import (
     CrmCall,
     known_values,
     owner_emails,
@@ -32,7 +32,7 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 
 Action = Literal["created", "updated"]
 
-ContactPage = tuple[Sequence[wire.Record], Position | None]
+ContactPage = tuple[Sequence[vendor_models.Record], Position | None]
 """A page of contacts, and the position of the next one."""
 
 
@@ -90,14 +90,16 @@ async def _values(ctx: CrmCall, intent: StepInput) -> Values:
     return await known_values(ctx, "contacts", intent["texts"])
 
 
-def _written(ctx: CrmCall, intent: StepInput, sent: Values, contact: wire.Record, *, created: bool) -> StepResult:
+def _written(
+    ctx: CrmCall, intent: StepInput, sent: Values, contact: vendor_models.Record, *, created: bool
+) -> StepResult:
     if created:
         remember_creator(ctx, contact)
     return mapping.contacts.stored_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
 def _stored_if_complete(
-    contact: wire.Record | None, sent: Values, intent: StepInput, action: Action
+    contact: vendor_models.Record | None, sent: Values, intent: StepInput, action: Action
 ) -> list[StoredData]:
     """Return the stored form of a contact if it exists and has all values."""
     matches = contact is not None and sent.all_match(contact)
@@ -204,7 +206,7 @@ async def _plan(ctx: CrmCall, params: CreateOrUpdateContact) -> StoredData:
     }
 
 
-async def _contact_of(ctx: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
+async def _contact_of(ctx: CrmCall, email: str, properties: Iterable[str] = ()) -> vendor_models.Record | None:
     contacts = await ctx.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
     return contacts[0] if contacts else None
 

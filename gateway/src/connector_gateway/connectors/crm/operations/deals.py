@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm import mapping, vendor_models
 from connector_gateway.connectors.crm.mapping.properties import CASTING
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
 from connector_gateway.connectors.crm.operations import in_doubt_search
-from connector_gateway.connectors.crm.operations.portal import (
+from connector_gateway.connectors.crm.operations.properties_and_owners import (
     MOVE_ERRORS,
     CrmCall,
     known_values,
@@ -182,7 +182,7 @@ async def _texts(ctx: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
     return await property_texts(ctx, "deals", properties)
 
 
-async def _move(ctx: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
+async def _move(ctx: CrmCall, params: UpdateDeal, deal: vendor_models.Record) -> Mapping[str, str]:
     """Return the vendor's form of the deal's move, with the stage looked up in its pipeline."""
     properties = params.properties or {}
     stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")

@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
 
-from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm import mapping, vendor_models
 from connector_gateway.connectors.crm.client import PAGE_SIZE
 from connector_gateway.connectors.crm.mapping.records import StoredData
-from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id
+from connector_gateway.connectors.crm.operations.properties_and_owners import CrmCall, portal_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.write_steps import Match, StepInput
 
-R = TypeVar("R", bound=wire.Record)
+R = TypeVar("R", bound=vendor_models.Record)
 
 MAKER_SECONDS = 24 * 60 * 60.0
 
@@ -39,13 +39,15 @@ async def ids_since(ctx: CrmCall, kind: str, since: float) -> list[str]:
     return list(dict.fromkeys(record.id for record in (*records, *latest)))
 
 
-async def listed_since(ctx: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
+async def listed_since(
+    ctx: CrmCall, kind: str, properties: Sequence[str], since: float
+) -> Sequence[vendor_models.Record]:
     """Return the records after the newest one that the search knows to be older."""
     older = (await ctx.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
     return await ctx.upstream.list_objects_after(kind, properties, older[0].id if older else None)
 
 
-def remember_creator(ctx: CrmCall, record: wire.Record) -> None:
+def remember_creator(ctx: CrmCall, record: vendor_models.Record) -> None:
     """Remember the vendor's identifier of this app, if a created record contains it."""
     if (maker := mapping.records.creator(record)) is not None:
         ctx.cache.put("maker", maker, MAKER_SECONDS)

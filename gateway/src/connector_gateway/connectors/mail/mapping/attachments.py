@@ -4,19 +4,19 @@ import mimetypes
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-from connector_gateway.connectors.mail import mime, wire
+from connector_gateway.connectors.mail import mime, vendor_models
 from connector_gateway.connectors.mail.models import Attachment
 from connector_gateway.kit.errors import AttachmentNotFound
 
 ATTACHMENT_PREFIX = "att_"
 
 
-def attachments(source: wire.Message) -> list[Attachment]:
+def attachments(source: vendor_models.Message) -> list[Attachment]:
     """Return the attachments of a message in order, without pictures within the text and without signatures."""
     return [attachment(source.id, part) for part in mime.attachments(source.payload)]
 
 
-def attachment(message_id: str, part: wire.Part) -> Attachment:
+def attachment(message_id: str, part: vendor_models.Part) -> Attachment:
     """Return a part as an attachment."""
     mime_type = part.mime_type or "application/octet-stream"
     filename = re.split(r"[/\\]", mime.decode_header_value(part.filename))[-1].strip()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.connectors.mail import wire
+from connector_gateway.connectors.mail import vendor_models
 from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
@@ -100,12 +100,12 @@ def label_id(names: Mapping[str, str], name: str) -> str | None:
     return exact or next((match for match, label_name in names.items() if label_name.casefold() == folded), None)
 
 
-def stored_label(label: wire.Label) -> dict[str, Any]:
+def stored_label(label: vendor_models.Label) -> dict[str, Any]:
     """Return the stored form of a created label."""
     return {"id": label.id, "name": label.name, "created": True}
 
 
-def stored_labels(source: wire.Labelled) -> dict[str, Any]:
+def stored_labels(source: vendor_models.Labelled) -> dict[str, Any]:
     """Return the stored form of a message whose labels were changed."""
     return {"id": source.id, "label_ids": list(source.label_ids)}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.mail import mime, wire
+from connector_gateway.connectors.mail import mime, vendor_models
 from connector_gateway.connectors.mail.mapping.attachments import attachments
 from connector_gateway.connectors.mail.models import Message, MessageBody
 from connector_gateway.kit.clock import utc_datetime
@@ -12,7 +12,7 @@ StoredData = Mapping[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
-def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
+def message(source: vendor_models.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
     """Return a message, with *body* and the list of its attachments if *body* is given."""
     files = attachments(source)
     return Message(
@@ -28,7 +28,7 @@ def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | 
     )
 
 
-def arrived_at(source: wire.Message) -> float:
+def arrived_at(source: vendor_models.Message) -> float:
     """Return the arrival time of a message in epoch seconds. The vendor sends milliseconds."""
     return int(source.internal_date) / 1000
 

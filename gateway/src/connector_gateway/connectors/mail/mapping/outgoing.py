@@ -8,7 +8,7 @@ from typing import Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from connector_gateway.connectors.mail import mime, wire
+from connector_gateway.connectors.mail import mime, vendor_models
 from connector_gateway.connectors.mail.mapping.messages import StoredData, arrived_at
 from connector_gateway.connectors.mail.models import CreatedDraft, SentMessage
 from connector_gateway.kit.clock import utc_datetime
@@ -61,7 +61,7 @@ def _recipient(written: str) -> mime.Mailbox:
     return mime.Mailbox(unquote(name), str(valid.ascii_email))
 
 
-def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
+def own_mailbox(addresses: Sequence[vendor_models.SendAs]) -> mime.Mailbox:
     """Return the connected address, with its owner's sender name."""
     own = next((address for address in addresses if address.is_primary), addresses[0] if addresses else None)
     if own is None or not SENDER.fullmatch(own.send_as_email):
@@ -78,7 +78,7 @@ class ReplyTarget:
     references: Sequence[str] = ()
 
 
-def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
+def parent(thread: vendor_models.Thread, thread_id: str) -> ReplyTarget:
     """Return the message of a thread that a reply answers: the last one that is neither draft nor trashed."""
     answerable = [message for message in thread.messages if EXCLUDED_LABELS.isdisjoint(message.label_ids)]
     if not answerable:
@@ -92,7 +92,7 @@ def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
     return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", references)
 
 
-def _identifiers(payload: wire.Part, name: str) -> list[str]:
+def _identifiers(payload: vendor_models.Part, name: str) -> list[str]:
     return MESSAGE_ID.findall(mime.header(payload, name))
 
 
@@ -134,7 +134,9 @@ def _stored_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 
-def stored_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, created_at: float) -> dict[str, Any]:
+def stored_draft(
+    draft_id: str, message: vendor_models.Threaded | vendor_models.Message, mark: str, created_at: float
+) -> dict[str, Any]:
     """Return the stored form of a created draft with *mark* in its header."""
     stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
     return stored | {"mark": mark, "made_at": created_at}
@@ -162,7 +164,7 @@ def send_intent(draft: StoredData) -> dict[str, str]:
     return {"draft_id": draft["id"], "thread_id": draft["thread_id"], "mark": draft["mark"]}
 
 
-def stored_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[str, Any]:
+def stored_message(message: vendor_models.Threaded | vendor_models.Message, sent_at: float) -> dict[str, Any]:
     """Return the stored form of a sent message."""
     return {"id": message.id, "thread_id": message.thread_id, "sent_at": sent_at}
 

@@ -4,10 +4,14 @@ import hashlib
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from connector_gateway.connectors.mail import mapping, mime, wire
+from connector_gateway.connectors.mail import mapping, mime, vendor_models
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, stream_content
+from connector_gateway.connectors.mail.operations.message_contents import (
+    MailCall,
+    get_message_within_limit,
+    stream_content,
+)
 from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.models import Position
@@ -39,7 +43,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
 # Identification of the part
 
 
-async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
+async def _linked_part(client: MailClient, content: Position) -> tuple[str, vendor_models.Part]:
     """Return the part behind a link and its message's id. The message is freed while the file is sent."""
     message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
@@ -48,7 +52,7 @@ async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire
     return message.id, part
 
 
-async def _part(ctx: MailCall, message: wire.Message, identifier: str) -> wire.Part:
+async def _part(ctx: MailCall, message: vendor_models.Message, identifier: str) -> vendor_models.Part:
     """Return the part of an attachment identifier, whether it is ours or the vendor's."""
     part_id = mapping.attachments.part_id(identifier, message.id)
     part = await _same_file(ctx, message, identifier) if part_id is None else mime.find(message.payload, part_id)
@@ -57,7 +61,7 @@ async def _part(ctx: MailCall, message: wire.Message, identifier: str) -> wire.P
     return part
 
 
-async def _same_file(ctx: MailCall, message: wire.Message, identifier: str) -> wire.Part | None:
+async def _same_file(ctx: MailCall, message: vendor_models.Message, identifier: str) -> vendor_models.Part | None:
     """Return the part with the content of the vendor's identifier, because each read assigns new identifiers."""
     fingerprint = await _fingerprint(ctx, message.id, identifier)
     candidates = [part for part in mime.files(message.payload) if part.body.size == fingerprint[0]]
@@ -82,7 +86,7 @@ async def _fingerprint(ctx: MailCall, message_id: str, attachment_id: str) -> tu
 # Content
 
 
-async def _content(ctx: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
+async def _content(ctx: MailCall, message_id: str, part: vendor_models.Part) -> tuple[int, list[bytes]]:
     """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
     size_bytes, rest, encodable = 0, b"", []
     async with aclosing(stream_content(ctx.upstream, message_id, part, buffered=True)) as pieces:

@@ -6,7 +6,7 @@ from functools import partial
 from connector_gateway.connectors.mail import mapping
 from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
-from connector_gateway.connectors.mail.operations.lookups import MailCall
+from connector_gateway.connectors.mail.operations.message_contents import MailCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import LabelNotFound, MessageNotFound, UpstreamConflict, UpstreamRefused
 from connector_gateway.kit.operation import writes

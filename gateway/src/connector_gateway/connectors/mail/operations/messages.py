@@ -8,11 +8,15 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 
-from connector_gateway.connectors.mail import mapping, mime, wire
+from connector_gateway.connectors.mail import mapping, mime, vendor_models
 from connector_gateway.connectors.mail.client import MAX_CONCURRENT_READS, OUTLINE
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_lookup
-from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, load_content
+from connector_gateway.connectors.mail.operations.message_contents import (
+    MailCall,
+    get_message_within_limit,
+    load_content,
+)
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
@@ -30,7 +34,7 @@ TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
 class LoadedMessage:
     """A loaded message, with its body if requested. Both are None if the message no longer exists."""
 
-    message: wire.Message | None = None
+    message: vendor_models.Message | None = None
     body: MessageBody | None = None
 
     @property
@@ -154,7 +158,7 @@ async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | 
     return LoadedMessage()
 
 
-async def _load_body(ctx: MailCall, message: wire.Message, *, exclusive: bool) -> MessageBody:
+async def _load_body(ctx: MailCall, message: vendor_models.Message, *, exclusive: bool) -> MessageBody:
     """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*exclusive*)."""
 
     async def read_text(mime_type: str) -> str | None:

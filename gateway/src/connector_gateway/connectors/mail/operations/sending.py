@@ -10,7 +10,7 @@ from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
 from connector_gateway.connectors.mail.operations import in_doubt_search
-from connector_gateway.connectors.mail.operations.lookups import MailCall
+from connector_gateway.connectors.mail.operations.message_contents import MailCall
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes

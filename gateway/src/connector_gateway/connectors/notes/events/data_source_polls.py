@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from connector_gateway.connectors.notes import mapping, value_casts, wire
+from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
 from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.connectors.notes.events.data_source_state import (
     MINUTE_SECONDS,
@@ -34,7 +34,7 @@ class SourcePoller:
     """A poll of one data source."""
 
     watch: NotesWatch
-    source: wire.DataSource
+    source: vendor_models.DataSource
     state: SourceState
     gap_recorded: bool = False
     """Whether a gap of unobserved changes was already recorded."""
@@ -101,7 +101,7 @@ class SourcePoller:
         """
         return min(self.state.since, max(since, minute_of(began) - OVERLAP_SECONDS))
 
-    async def commit_changes(self, rows: Sequence[wire.Page], new_state: SourceState) -> list[float]:
+    async def commit_changes(self, rows: Sequence[vendor_models.Page], new_state: SourceState) -> list[float]:
         """Commit the changes of *rows* together with *new_state*.
 
         Returns the edit times of the rows that changed.
@@ -130,7 +130,7 @@ class SourcePoller:
         self.state = new_state
         return edit_times
 
-    def was_edited_unseen(self, page: wire.Page) -> bool:
+    def was_edited_unseen(self, page: vendor_models.Page) -> bool:
         """Return True if an existing row may have been edited after the watch began but before it was first read."""
         began = self.state.unseen_from
         return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
@@ -163,7 +163,7 @@ class SourcePoller:
         return Snapshot(SOURCES, self.source.id, asdict(state))
 
 
-async def _complete_page(upstream: NotesClient, page: wire.Page) -> wire.Page:
+async def _complete_page(upstream: NotesClient, page: vendor_models.Page) -> vendor_models.Page:
     """Return a page with its truncated values read completely."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
@@ -174,7 +174,7 @@ async def _complete_page(upstream: NotesClient, page: wire.Page) -> wire.Page:
 
 
 def _compare(
-    source: wire.DataSource, page: wire.Page, before: PageSnapshot | None, since: float
+    source: vendor_models.DataSource, page: vendor_models.Page, before: PageSnapshot | None, since: float
 ) -> tuple[list[Observation], PageSnapshot]:
     """Return the changes of a page and its new snapshot, which is *before* itself if nothing changed."""
     values = mapping.changes.entries(page)
@@ -188,13 +188,13 @@ def _compare(
     return [_updated_event(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
 
-def _created_event(page: wire.Page) -> Observation:
+def _created_event(page: vendor_models.Page) -> Observation:
     data = {"page_id": page.id, "property": None, "from": None, "to": None}
     return Observation(("created", page.id), "page.created", data)
 
 
 def _updated_event(
-    source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change
+    source: vendor_models.DataSource, page: vendor_models.Page, number: int, change: mapping.changes.Change
 ) -> Observation:
     """Return a change. The *number* of the page's changes distinguishes it from one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.kit.events import PollContext
 
@@ -40,7 +40,7 @@ class SourceState:
     """Start of the time in which edits were unobserved, until the first full read is complete."""
 
 
-def initial_state(watch: NotesWatch, source: wire.DataSource) -> SourceState:
+def initial_state(watch: NotesWatch, source: vendor_models.DataSource) -> SourceState:
     """Return the initial state of a data source seen for the first time.
 
     Rows are new if they were created after the watch began, or after the last listing of data sources if there was one.

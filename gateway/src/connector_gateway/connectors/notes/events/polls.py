@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.events.data_source_polls import SourcePoller
 from connector_gateway.connectors.notes.events.data_source_state import (
     OVERLAP_SECONDS,
@@ -90,7 +90,7 @@ class PollPass:
     """One poll of the data sources, one after the other."""
 
     watch: NotesWatch
-    listed: dict[str, wire.DataSource] = field(default_factory=dict)
+    listed: dict[str, vendor_models.DataSource] = field(default_factory=dict)
     polled: set[str] = field(default_factory=set)
     errors_raised: list[errors.GatewayError] = field(default_factory=list)
 
@@ -140,7 +140,7 @@ class PollPass:
                 raise
 
 
-async def _poll_source(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
+async def _poll_source(watch: NotesWatch, source_id: str, listed: vendor_models.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
     snapshot = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:

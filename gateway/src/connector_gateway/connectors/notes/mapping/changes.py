@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.connectors.notes.mapping.properties import Schema
 
 MAX_EVENT_TEXT = 10_000
@@ -25,7 +25,7 @@ class Change:
     after: str
 
 
-def entries(page: wire.Page) -> dict[str, Entry]:
+def entries(page: vendor_models.Page) -> dict[str, Entry]:
     """Return the snapshots of a page's properties by id, without those that have a new page's value."""
     current = {property_id: entry(value) for property_id, value in observable(page)}
     return {
@@ -35,7 +35,7 @@ def entries(page: wire.Page) -> dict[str, Entry]:
     }
 
 
-def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
+def observable(page: vendor_models.Page) -> Iterator[tuple[str, vendor_models.Value]]:
     """Yield the property values whose changes are observed, by their decoded ids."""
     return (
         (unquote(value.id), value)
@@ -44,7 +44,7 @@ def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
     )
 
 
-def entry(value: wire.Value) -> Entry:
+def entry(value: vendor_models.Value) -> Entry:
     """Return the snapshot of a property value."""
     text, mark = value_casts.event_text.text(value), value_casts.event_text.identity_text(value)
     short_text = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
@@ -52,7 +52,7 @@ def entry(value: wire.Value) -> Entry:
     return [value.type, short_text] if identity == short_text else [value.type, short_text, identity]
 
 
-def changes(page: wire.Page, previous: Mapping[str, Entry], schema: Schema) -> list[Change]:
+def changes(page: vendor_models.Page, previous: Mapping[str, Entry], schema: Schema) -> list[Change]:
     """Return the differences between the properties of a page and *previous*. A change of type does not count."""
     described = {unquote(item.id): item for item in schema.values()}
     names = {unquote(value.id): name for name, value in page.properties.items()}
@@ -65,9 +65,9 @@ def changes(page: wire.Page, previous: Mapping[str, Entry], schema: Schema) -> l
     return differences
 
 
-def _default_entry(kind: str, described: wire.Property | None) -> Entry | None:
+def _default_entry(kind: str, described: vendor_models.Property | None) -> Entry | None:
     """Return the snapshot of a property of a new page. A status is assumed to be its first option."""
     if kind == "status":
         choices = described and described.status
-        return entry(wire.Value(type=kind, status=choices.options[0])) if choices and choices.options else None
-    return entry(wire.Value(type=kind, checkbox=False))
+        return entry(vendor_models.Value(type=kind, status=choices.options[0])) if choices and choices.options else None
+    return entry(vendor_models.Value(type=kind, checkbox=False))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.mapping.properties import no_property
 from connector_gateway.connectors.notes.models import NotesDatabase
 from connector_gateway.connectors.notes.value_casts.from_vendor import plain_text
@@ -10,12 +10,12 @@ from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
 from connector_gateway.kit.errors.aggregation import combine_errors
 
 
-def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
+def databases(sources: Iterable[vendor_models.DataSource]) -> list[NotesDatabase]:
     """Return the databases of *sources*, each once, last edited first.
 
     Each has the properties of all its sources, and the title of the first.
     """
-    grouped: dict[str, list[wire.DataSource]] = {}
+    grouped: dict[str, list[vendor_models.DataSource]] = {}
     for source in sources:
         if not source.in_trash:
             grouped.setdefault(database_id(source), []).append(source)
@@ -23,14 +23,14 @@ def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
     return sorted(results, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
-def database_id(source: wire.DataSource) -> str:
+def database_id(source: vendor_models.DataSource) -> str:
     """Return the id of the database that a data source belongs to."""
     if source.parent.database_id is None:
         raise UpstreamUnexpected("The vendor lists a data source without its database.")
     return source.parent.database_id
 
 
-def database(database_id: str, sources: Sequence[wire.DataSource]) -> NotesDatabase:
+def database(database_id: str, sources: Sequence[vendor_models.DataSource]) -> NotesDatabase:
     """Return the database of *sources*, with the title of the first."""
     names = dict.fromkeys(name for source in sources for name in source.properties)
     return NotesDatabase(
@@ -41,7 +41,7 @@ def database(database_id: str, sources: Sequence[wire.DataSource]) -> NotesDatab
     )
 
 
-def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> wire.DataSource:
+def choose_source(sources: Sequence[vendor_models.DataSource], names: Iterable[str]) -> vendor_models.DataSource:
     """Return the only source, or the first that has all of *names*.
 
     Raises ``PropertyNotFound`` with the names that no source has, otherwise ``AmbiguousDatabase`` with the sources.
@@ -60,7 +60,7 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
     )
 
 
-def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.DataSource]:
+def sources_with(sources: Sequence[vendor_models.DataSource], name: str) -> list[vendor_models.DataSource]:
     """Return all sources that have a property of that name. Raises ``PropertyNotFound`` if there is none."""
     matches = [source for source in sources if name in source.properties]
     if not matches:

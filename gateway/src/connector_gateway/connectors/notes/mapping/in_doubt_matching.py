@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.connectors.notes.value_casts.from_vendor import plain_text
@@ -13,12 +13,12 @@ Signature = tuple[str, str, bool]
 """The signature of a block, equal for a written and a read block: its kind, its text, and whether it has children."""
 
 
-def by_id(page: wire.Page) -> dict[str, wire.Value]:
+def by_id(page: vendor_models.Page) -> dict[str, vendor_models.Value]:
     """Return the property values of a page by id, which renaming does not change."""
     return {value.id: value for value in page.properties.values()}
 
 
-def has_values(page: wire.Page, written: Mapping[str, Any]) -> bool:
+def has_values(page: vendor_models.Page, written: Mapping[str, Any]) -> bool:
     """Return True if a page has all values of *written*, the vendor's form by property id."""
     values = by_id(page)
     return all(
@@ -28,7 +28,7 @@ def has_values(page: wire.Page, written: Mapping[str, Any]) -> bool:
     )
 
 
-def is_new_page(page: wire.Page, expected: StepInput) -> bool:
+def is_new_page(page: vendor_models.Page, expected: StepInput) -> bool:
     """Return True if a page has the expected values and nothing else: no other value, icon or cover."""
     remaining = [value for property_id, value in by_id(page).items() if property_id not in expected["properties"]]
     return (
@@ -39,14 +39,14 @@ def is_new_page(page: wire.Page, expected: StepInput) -> bool:
     )
 
 
-def is_body(blocks: Sequence[wire.Block], expected: Sequence[StoredData]) -> bool:
+def is_body(blocks: Sequence[vendor_models.Block], expected: Sequence[StoredData]) -> bool:
     """Return True if the blocks of a page are exactly those of *expected*."""
     return [signature(block) for block in blocks] == [signature_written(block) for block in expected]
 
 
-def signature(block: wire.Block) -> Signature:
+def signature(block: vendor_models.Block) -> Signature:
     """Return the signature of a block of a page. Kinds that are never written have only their name."""
-    content: wire.Text | None = getattr(block, block.type) if block.type in BLOCK_KINDS else None
+    content: vendor_models.Text | None = getattr(block, block.type) if block.type in BLOCK_KINDS else None
     return block.type, plain_text(content.rich_text) if content else "", block.has_children
 
 

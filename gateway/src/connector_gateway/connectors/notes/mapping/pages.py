@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.connectors.notes.mapping.people import Users
 from connector_gateway.connectors.notes.mapping.properties import (
     names,
@@ -22,7 +22,7 @@ StoredData = dict[str, Any]
 
 
 def new_page(
-    source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[StoredData], users: Users
+    source: vendor_models.DataSource, properties: Mapping[str, Any], blocks: Sequence[StoredData], users: Users
 ) -> StoredData:
     """Plan a page in a data source with its first *blocks*. Also return the names of computed properties.
 
@@ -44,7 +44,7 @@ def new_page(
     return {"page": page, "skipped": skipped}
 
 
-def updates(page: wire.Page, written: Mapping[str, Any], *, archived: bool | None) -> list[StoredData]:
+def updates(page: vendor_models.Page, written: Mapping[str, Any], *, archived: bool | None) -> list[StoredData]:
     """Return the requests of an update, in order: restore before writing, trash after it.
 
     Requests without effect are omitted, because the vendor rejects trashing a page twice.
@@ -57,9 +57,9 @@ def updates(page: wire.Page, written: Mapping[str, Any], *, archived: bool | Non
     return properties + trash if archived else trash + properties
 
 
-def stored_page(page: wire.NewPage | wire.Page | wire.Reference) -> StoredData:
+def stored_page(page: vendor_models.NewPage | vendor_models.Page | vendor_models.Reference) -> StoredData:
     """Return the stored form of a created page: only the identifier if the vendor failed to return the page."""
-    if isinstance(page, wire.Reference):
+    if isinstance(page, vendor_models.Reference):
         return {"id": page.id}
     return {"id": page.id, "url": page.url, "created_time": to_timestamp(page.created_time)}
 
@@ -85,7 +85,7 @@ def created_page(stored: StoredData, planned: StoredData) -> CreatedPage:
     )
 
 
-def stored_state(page: wire.PageState) -> StoredData:
+def stored_state(page: vendor_models.PageState) -> StoredData:
     """Return the stored form of a changed page: its current state."""
     return {"id": page.id, "in_trash": page.in_trash, "last_edited_time": to_timestamp(page.last_edited_time)}
 
@@ -111,12 +111,12 @@ def updated_page(stored: StoredData, planned: StoredData) -> UpdatedPage:
     )
 
 
-def matched_page(page: wire.Page, matched_on: str) -> FoundPage:
+def matched_page(page: vendor_models.Page, matched_on: str) -> FoundPage:
     """Return a match of a search."""
     return FoundPage(page_id=page.id, title=title(page), matched_on=matched_on)
 
 
-def title(page: wire.Page) -> str:
+def title(page: vendor_models.Page) -> str:
     """Return the text of a page's title property."""
     titles = [value.title for value in page.properties.values() if value.type == "title"]
     return plain_text(titles[0] or ()) if titles else ""

@@ -4,20 +4,20 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.kit.errors import AmbiguousPerson, Detail, GatewayError, PersonNotFound
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
-Users = Sequence[wire.User]
+Users = Sequence[vendor_models.User]
 
 
-def referenced_people(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[str]:
+def referenced_people(schema: Mapping[str, vendor_models.Property], properties: Mapping[str, Any]) -> list[str]:
     """Return the email addresses and names by which *properties* reference people."""
     return [detail["value"] for detail in people_references(schema, properties)]
 
 
-def people_references(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[Detail]:
+def people_references(schema: Mapping[str, vendor_models.Property], properties: Mapping[str, Any]) -> list[Detail]:
     """Return these email addresses and names with their properties."""
     return [
         {"property": name, "value": text}
@@ -83,7 +83,7 @@ def _normal(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def _address(user: wire.User) -> str:
+def _address(user: vendor_models.User) -> str:
     return (user.person and user.person.email) or ""
 
 

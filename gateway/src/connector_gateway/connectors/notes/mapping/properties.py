@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.write_steps import Cast
 
-Schema = Mapping[str, wire.Property]
+Schema = Mapping[str, vendor_models.Property]
 """The properties of a data source by name."""
 
 
@@ -70,9 +70,11 @@ def cast_report(schema: Schema, properties: Mapping[str, Any], written: Mapping[
     ]
 
 
-def schema_of_page(page: wire.Page) -> Schema:
+def schema_of_page(page: vendor_models.Page) -> Schema:
     """Return the properties of a page as a schema, which contains only names and types."""
-    return {name: wire.Property(id=value.id, name=name, type=value.type) for name, value in page.properties.items()}
+    return {
+        name: vendor_models.Property(id=value.id, name=name, type=value.type) for name, value in page.properties.items()
+    }
 
 
 def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -87,7 +89,7 @@ def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str
     }
 
 
-def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
+def names(page: vendor_models.Page, written: Mapping[str, Any]) -> list[str]:
     """Return the names of the written properties, in the order given."""
     names_by_id = {value.id: name for name, value in page.properties.items()}
     return [names_by_id[property_id] for property_id in written if property_id in names_by_id]

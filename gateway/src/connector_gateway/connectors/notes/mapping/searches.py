@@ -3,12 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.notes import value_casts, wire
+from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.kit.casts import to_json_number
 from connector_gateway.kit.errors.suggestions import closest_match
 
 
-def matches(value: wire.Value, query: str, match: str) -> bool:
+def matches(value: vendor_models.Value, query: str, match: str) -> bool:
     """Return True if a property value equals (``exact``) or contains (``contains``) the trimmed text *query*."""
     candidates = [text.strip() for text in value_casts.from_vendor.texts(value)]
     if not query:
@@ -58,7 +58,7 @@ def _numerically_equal(text: str, query: str) -> bool:
         return False
 
 
-def search_filter(described: wire.Property, query: str, match: str) -> dict[str, Any] | None:
+def search_filter(described: vendor_models.Property, query: str, match: str) -> dict[str, Any] | None:
     """Return a vendor's filter that includes all matches, to read fewer rows, or None if there is none."""
     kind = described.type
     condition: dict[str, Any] | None = None
@@ -81,7 +81,7 @@ def _equal_number(query: str) -> dict[str, Any] | None:
         return None
 
 
-def cannot_match(described: wire.Property, query: str, match: str) -> bool:
+def cannot_match(described: vendor_models.Property, query: str, match: str) -> bool:
     """Return True if no row can match, so that none is read."""
     kind = described.type
     if match == "contains" or not query:
@@ -93,7 +93,7 @@ def cannot_match(described: wire.Property, query: str, match: str) -> bool:
     )
 
 
-def no_such_option(described: wire.Property, query: str, match: str) -> str | None:
+def no_such_option(described: vendor_models.Property, query: str, match: str) -> str | None:
     """Return the warning that no row can match because *query* is not an option, or None if it may be one."""
     if match != "exact" or not query or described.type not in {"select", "status", "multi_select"}:
         return None

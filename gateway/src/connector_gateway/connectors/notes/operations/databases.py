@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.connectors.notes import mapping, value_casts, wire
+from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
-from connector_gateway.connectors.notes.operations.lookups import NotesCall
+from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
 
-Sources = wire.Listing[wire.DataSource]
+Sources = vendor_models.Listing[vendor_models.DataSource]
 LISTING_SECONDS = 120.0
 
 MAX_IN_CURSOR = 50
@@ -176,9 +176,9 @@ def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
     return edited_since or _key(item) < position["after"]
 
 
-async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
+async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[vendor_models.DataSource]:
     """Return all data sources, including those that move to an already read page because they are edited meanwhile."""
-    sources: dict[str, wire.DataSource] = {}
+    sources: dict[str, vendor_models.DataSource] = {}
     since = None
     for _ in range(MAX_READS):
         count, newest, previous = 0, None, dict(sources)

@@ -1,7 +1,7 @@
 """Observed changes."""
 
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
-from connector_gateway.connectors.notes.operations.lookups import NotesCall
+from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes import mapping, value_casts, wire
-from connector_gateway.connectors.notes.operations.lookups import NotesCall, complete_value
+from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
+from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall, complete_value
 from connector_gateway.kit.errors import OutcomeUnknown
 from connector_gateway.kit.write_steps import StepInput
 
 
-async def is_page(ctx: NotesCall, page: wire.Page, intent: StepInput, *, appended: bool) -> bool:
+async def is_page(ctx: NotesCall, page: vendor_models.Page, intent: StepInput, *, appended: bool) -> bool:
     """Return True if a page is that of *intent*, with its first blocks, and no others unless some were *appended*."""
     if not mapping.in_doubt_matching.is_new_page(page, intent) or not await has_all_values(
         ctx, page, intent["properties"]
@@ -20,7 +20,7 @@ async def is_page(ctx: NotesCall, page: wire.Page, intent: StepInput, *, appende
     return mapping.in_doubt_matching.is_body(first, intent["children"])
 
 
-async def has_all_values(ctx: NotesCall, page: wire.Page, written: Mapping[str, Any]) -> bool:
+async def has_all_values(ctx: NotesCall, page: vendor_models.Page, written: Mapping[str, Any]) -> bool:
     """Return True if a page has all values of *written*. Truncated values are read completely."""
     if not mapping.in_doubt_matching.has_values(page, written):
         return False
@@ -34,7 +34,7 @@ async def has_all_values(ctx: NotesCall, page: wire.Page, written: Mapping[str, 
     return True
 
 
-def require_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+def require_complete(rows: Sequence[vendor_models.Page]) -> Sequence[vendor_models.Page]:
     """Return *rows*. Raises ``OutcomeUnknown`` if the vendor does not list all of them."""
     if not rows:
         raise OutcomeUnknown(

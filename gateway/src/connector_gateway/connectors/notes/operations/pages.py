@@ -8,19 +8,19 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from connector_gateway.connectors.notes import mapping, wire
+from connector_gateway.connectors.notes import mapping, vendor_models
 from connector_gateway.connectors.notes.client import MINUTE
 from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
-from connector_gateway.connectors.notes.operations.in_doubt_search import has_all_values, is_page, require_complete
-from connector_gateway.connectors.notes.operations.lookups import (
+from connector_gateway.connectors.notes.operations.cached_lookups import (
     NotesCall,
     current_user,
     data_source,
     data_sources,
     referenced_users,
 )
+from connector_gateway.connectors.notes.operations.in_doubt_search import has_all_values, is_page, require_complete
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -158,7 +158,7 @@ async def _new_page(ctx: NotesCall, params: CreatePage, blocks: Sequence[StoredD
     lookup = data_sources(ctx, params.database_id)
     cached = ctx.cache.get(lookup.name)
 
-    async def cast(sources: Sequence[wire.DataSource]) -> StoredData:
+    async def cast(sources: Sequence[vendor_models.DataSource]) -> StoredData:
         source = mapping.databases.choose_source(sources, params.properties)
         users = await referenced_users(ctx, source.properties, params.properties)
         page = mapping.pages.new_page(source, params.properties, blocks, users)
@@ -197,7 +197,7 @@ async def _update(ctx: NotesCall, params: UpdatePage) -> StoredData:
 
 
 async def _convert_properties(
-    ctx: NotesCall, page: wire.Page, properties: Mapping[str, Any]
+    ctx: NotesCall, page: vendor_models.Page, properties: Mapping[str, Any]
 ) -> tuple[StoredData, Sequence[str]]:
     """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
@@ -211,7 +211,7 @@ async def _convert_properties(
     if source_id is None:
         return await write(mapping.properties.schema_of_page(page))
 
-    async def cast(source: wire.DataSource) -> tuple[StoredData, Sequence[str]]:
+    async def cast(source: vendor_models.DataSource) -> tuple[StoredData, Sequence[str]]:
         return await write(source.properties)
 
     return await ctx.with_cache_retry(data_source(ctx, source_id), cast, outdated=CASTING)
@@ -225,7 +225,7 @@ def _warn_of_skipped(ctx: NotesCall, names: Sequence[str] | None) -> None:
 # Changes by others
 
 
-def _require_unmodified(page: wire.Page, since: datetime) -> None:
+def _require_unmodified(page: vendor_models.Page, since: datetime) -> None:
     edited_at = page.last_edited_time
     if edited_at > since:
         raise errors.PageModified(

@@ -4,9 +4,9 @@ from __future__ import annotations  # annotations of nested functions are not ev
 
 from collections.abc import Sequence
 
-from connector_gateway.connectors.notes import mapping, wire
+from connector_gateway.connectors.notes import mapping, vendor_models
 from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
-from connector_gateway.connectors.notes.operations.lookups import NotesCall, complete_value, data_sources
+from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall, complete_value, data_sources
 from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
 from connector_gateway.kit.operation import reads
 
@@ -18,7 +18,7 @@ async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     Matching is case-sensitive, except for an exact match of a person or an identifier.
     """
 
-    async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
+    async def search(sources: Sequence[vendor_models.DataSource]) -> FoundPages:
         results: list[FoundPage] = []
         for source in mapping.databases.sources_with(sources, params.property):
             results += await _matches(ctx, source, params)
@@ -28,7 +28,7 @@ async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     return await ctx.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
-async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+async def _matches(ctx: NotesCall, source: vendor_models.DataSource, params: SearchPages) -> list[FoundPage]:
     described, query = source.properties[params.property], params.value.strip()
     unknown = mapping.searches.no_such_option(described, query, params.match)
     if unknown is not None:
@@ -45,13 +45,13 @@ async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages)
     return results
 
 
-def _required_properties(source: wire.DataSource, described: wire.Property) -> list[str]:
+def _required_properties(source: vendor_models.DataSource, described: vendor_models.Property) -> list[str]:
     """Return the properties that a search reads of a row: the title, and the searched one."""
     titles = [item.id for item in source.properties.values() if item.type == "title"]
     return list(dict.fromkeys([*titles, described.id]))
 
 
-def _check_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+def _check_complete(rows: Sequence[vendor_models.Page]) -> Sequence[vendor_models.Page]:
     """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
     if not rows:
         raise UpstreamRefused("More pages were created within one minute than the vendor lists.")

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.value_casts.from_vendor import content, is_truncated, parse_date, plain_text
 from connector_gateway.connectors.notes.value_casts.to_vendor import CASTS
-from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.connectors.notes.vendor_models import Value
 
 
 def equals_written(value: Value, kind: str, written: Any) -> bool:
@@ -49,7 +49,7 @@ def _period_key(start: str, end: str | None, zone: str | None) -> tuple[Any, ...
     return parse_date(start), None if end is None else parse_date(end), zone
 
 
-def sorted_ids(items: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
+def sorted_ids(items: Iterable[vendor_models.Reference | vendor_models.Option | vendor_models.User]) -> list[str]:
     """Return the identifiers in a value, sorted."""
     return sorted(item.id for item in items)
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.value_casts.comparison import comparison_key, sorted_ids
 from connector_gateway.connectors.notes.value_casts.from_vendor import content, flag_text, place_texts, plain_text
-from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.connectors.notes.vendor_models import Value
 from connector_gateway.kit.casts import number_text
 
 
@@ -24,12 +24,12 @@ def identity_text(value: Value) -> str:
     return key if isinstance(key, str) else ",".join(key)
 
 
-def _period(period: wire.Period) -> str:
+def _period(period: vendor_models.Period) -> str:
     zone = f"[{period.time_zone}]" if period.time_zone else ""
     return "/".join(f"{at}{zone}" for at in (period.start, period.end) if at)
 
 
-def _place_text(place: wire.Place) -> str:
+def _place_text(place: vendor_models.Place) -> str:
     labels = ", ".join(filter(None, place_texts(place)))
     return f"{labels} ({number_text(place.lat)}, {number_text(place.lon)})".lstrip()
 

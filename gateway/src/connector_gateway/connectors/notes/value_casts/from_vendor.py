@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.connectors.notes import vendor_models
+from connector_gateway.connectors.notes.vendor_models import Value
 from connector_gateway.kit.casts import number_text
 from connector_gateway.kit.errors import UpstreamUnexpected
 
@@ -40,7 +40,7 @@ def _single_text(value: str) -> list[str]:
     return [value]
 
 
-def _period_texts(period: wire.Period) -> list[str]:
+def _period_texts(period: vendor_models.Period) -> list[str]:
     start, end = (_with_offset(text, period.time_zone) for text in (period.start, period.end or ""))
     return [start, f"{start}/{end}"] if end else [start]
 
@@ -67,16 +67,16 @@ def parse_date(text: str) -> date | datetime | None:
         return None
 
 
-def _user_texts(vendor_user: wire.User) -> list[str]:
+def _user_texts(vendor_user: vendor_models.User) -> list[str]:
     return [vendor_user.name or "", vendor_user.id, (vendor_user.person and vendor_user.person.email) or ""]
 
 
-def _file_texts(vendor_file: wire.File) -> list[str]:
+def _file_texts(vendor_file: vendor_models.File) -> list[str]:
     link = vendor_file.external or vendor_file.file
     return [vendor_file.name or "", link.url if link else ""]
 
 
-def _unique_id_texts(unique_id: wire.UniqueId) -> list[str]:
+def _unique_id_texts(unique_id: vendor_models.UniqueId) -> list[str]:
     if unique_id.number is None:
         return []
     return (
@@ -86,12 +86,12 @@ def _unique_id_texts(unique_id: wire.UniqueId) -> list[str]:
     )
 
 
-def place_texts(place: wire.Place) -> list[str]:
+def place_texts(place: vendor_models.Place) -> list[str]:
     """Return the name and the address of a place, each empty if missing."""
     return [place.name or "", place.address or ""]
 
 
-def _computed_texts(computed: wire.Computed) -> list[str]:
+def _computed_texts(computed: vendor_models.Computed) -> list[str]:
     """Return the texts of the result of a formula or rollup."""
     results = [text for item in computed.array for text in texts(item)]
     results += [] if computed.string is None else [computed.string]
@@ -110,7 +110,7 @@ def dates(value: Value) -> list[str]:
     payload = content(value)
     if payload is None:
         return []
-    if not isinstance(payload, wire.Computed):
+    if not isinstance(payload, vendor_models.Computed):
         return texts(value) if value.type in {"date", "created_time", "last_edited_time"} else []
     return [text for item in payload.array for text in dates(item)] + (
         _period_texts(payload.date) if payload.date else []
@@ -149,7 +149,7 @@ def is_truncated(value: Value) -> bool:
     return value.type in TRUNCATABLE_TYPES and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
 
 
-def complete_value(value: Value, items: Iterable[wire.Item]) -> Value:
+def complete_value(value: Value, items: Iterable[vendor_models.Item]) -> Value:
     """Return a property value completed from its single items."""
     parts = [getattr(item, value.type) for item in items]
     if None in parts:
@@ -157,6 +157,6 @@ def complete_value(value: Value, items: Iterable[wire.Item]) -> Value:
     return msgspec.structs.replace(value, has_more=False, **{value.type: parts})
 
 
-def plain_text(items: Sequence[wire.RichText]) -> str:
+def plain_text(items: Sequence[vendor_models.RichText]) -> str:
     """Return the text of rich-text items."""
     return "".join(item.plain_text for item in items)

@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
-from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes import vendor_models
 from connector_gateway.connectors.notes.value_casts.from_vendor import parse_date
-from connector_gateway.connectors.notes.wire import Property
+from connector_gateway.connectors.notes.vendor_models import Property
 from connector_gateway.kit import casts
 from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
 from connector_gateway.kit.models import NO_OFFSET
@@ -80,9 +80,9 @@ def _options(described: Property, requested: Sequence[str]) -> list[str]:
     return [ids_by_name[name] for name in requested]
 
 
-def options(described: Property) -> Sequence[wire.Option]:
+def options(described: Property) -> Sequence[vendor_models.Option]:
     """Return the options of a select, multi-select or status."""
-    choices: wire.Choices | None = getattr(described, described.type)
+    choices: vendor_models.Choices | None = getattr(described, described.type)
     if choices is None:
         raise UpstreamUnexpected(f'The vendor describes "{described.name}" without its options.')
     return choices.options

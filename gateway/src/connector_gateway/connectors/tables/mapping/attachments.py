@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
 
-from connector_gateway.connectors.tables import value_casts, wire
+from connector_gateway.connectors.tables import value_casts, vendor_models
 from connector_gateway.connectors.tables.mapping.records import StoredData, Values, read_cell
 from connector_gateway.connectors.tables.models import AttachedFile
 from connector_gateway.kit import errors
@@ -14,7 +14,7 @@ from connector_gateway.kit.errors.aggregation import combine_errors
 ATTACHMENTS = "multipleAttachments"
 
 
-def attachment_cell(table: wire.Table, name: str) -> StoredData:
+def attachment_cell(table: vendor_models.Table, name: str) -> StoredData:
     """Return identifier and name of the attachment field of that name."""
     field = next((field for field in table.fields if field.name == name), None)
     if field is None:
@@ -48,15 +48,15 @@ def with_link(intent: StoredData, attachment_ids: Iterable[str]) -> Values:
     return {intent["field"]["id"]: [*existing, {"url": intent["url"], "filename": intent["filename"]}]}
 
 
-def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
+def tables_with(tables: Iterable[vendor_models.Table], field: str) -> list[str]:
     """Return the identifiers of the tables that have a field of that name."""
     return [table.id for table in tables if any(described.name == field for described in table.fields)]
 
 
-def attachments(row: wire.RecordFields, cell: StoredData) -> Sequence[wire.Attachment]:
+def attachments(row: vendor_models.RecordFields, cell: StoredData) -> Sequence[vendor_models.Attachment]:
     """Return the attachments in a cell, whether its field is given by name or identifier."""
     items = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
-    return read_cell(items, list[wire.Attachment], cell["id"])
+    return read_cell(items, list[vendor_models.Attachment], cell["id"])
 
 
 def planned_file(location: StoredData, url: str, filename: str, file: RemoteFile) -> StoredData:
@@ -77,23 +77,29 @@ def attachment_content(intent: StoredData) -> StoredData:
     return {name: intent[name] for name in fields}
 
 
-def new_attachments(row: wire.RecordFields, intent: StoredData, before: Collection[str]) -> list[wire.Attachment]:
+def new_attachments(
+    row: vendor_models.RecordFields, intent: StoredData, before: Collection[str]
+) -> list[vendor_models.Attachment]:
     """Return the attachments in a cell that are not in *before*."""
     return [item for item in attachments(row, intent["field"]) if item.id not in before]
 
 
-def matching_attachments(row: wire.RecordFields, intent: StoredData, before: Collection[str]) -> list[wire.Attachment]:
+def matching_attachments(
+    row: vendor_models.RecordFields, intent: StoredData, before: Collection[str]
+) -> list[vendor_models.Attachment]:
     """Return the new attachments that match the intended one."""
     return [item for item in new_attachments(row, intent, before) if is_attachment(item, intent)]
 
 
-def is_attachment(item: wire.Attachment, intent: StoredData) -> bool:
+def is_attachment(item: vendor_models.Attachment, intent: StoredData) -> bool:
     """Return True if an attachment matches the intended one."""
     is_size = intent["digest"] is None or item.size == intent["size_bytes"]
     return item.filename == intent["filename"] and is_size
 
 
-def created_attachment(row: wire.RecordFields, intent: StoredData, before: Collection[str]) -> wire.Attachment:
+def created_attachment(
+    row: vendor_models.RecordFields, intent: StoredData, before: Collection[str]
+) -> vendor_models.Attachment:
     """Return the attachment that a request created. Raises ``OutcomeUnknown`` if its response contains none."""
     try:
         new = matching_attachments(row, intent, before) or new_attachments(row, intent, before)
@@ -106,7 +112,7 @@ def created_attachment(row: wire.RecordFields, intent: StoredData, before: Colle
     return new[-1]
 
 
-def stored_attachment(item: wire.Attachment, intent: StoredData) -> Values:
+def stored_attachment(item: vendor_models.Attachment, intent: StoredData) -> Values:
     """Return the stored form of a created attachment. Its size is unknown until the vendor has fetched it."""
     size_bytes = item.size or intent["size_bytes"]
     return {"id": item.id, "filename": item.filename or intent["filename"], "size_bytes": size_bytes}

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from connector_gateway.connectors.tables import value_casts, wire
+from connector_gateway.connectors.tables import value_casts, vendor_models
 from connector_gateway.connectors.tables.mapping.records import (
     CASTING,
     REJECTIONS,
@@ -93,7 +93,7 @@ class Batch:
 
 
 def drafts(
-    table: wire.Table, records: Sequence[Mapping[str, Any]], *, new_options: bool
+    table: vendor_models.Table, records: Sequence[Mapping[str, Any]], *, new_options: bool
 ) -> tuple[list[Draft], list[FailedRecord]]:
     """Return drafts of the valid *records*, and all errors of the others."""
     fit: list[Draft] = []
@@ -165,7 +165,7 @@ def _vendor_detail(error: errors.GatewayError, key: str) -> str | None:
     return next((detail[key] for detail in error.details if key in detail), None)
 
 
-def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
+def links(table: vendor_models.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
     """Return the links of a draft: by field name, the identifiers of the linked table and of the records."""
     return {
         field.name: (_linked_table(field), draft.values[field.id])
@@ -174,7 +174,7 @@ def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _linked_table(field: wire.Field) -> str:
+def _linked_table(field: vendor_models.Field) -> str:
     linked = field.options().linked_table_id
     if not linked:
         raise errors.UpstreamUnexpected(
@@ -193,7 +193,7 @@ def dangling_links(draft: Draft, field: str, linked: Sequence[str], existing: Co
 
 
 def batch(
-    table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: StoredData
+    table: vendor_models.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: StoredData
 ) -> StoredData:
     """Plan the records of a call, except those *failed*. *filled_in* has the table's default values."""
     unfit = {item.index for item in failed}
@@ -210,7 +210,9 @@ def batch(
     }
 
 
-def cast_reports(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]) -> list[Cast]:
+def cast_reports(
+    table: vendor_models.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]
+) -> list[Cast]:
     """Report how the values of records were cast."""
     return [
         cast
@@ -224,6 +226,6 @@ def dry_run_records(intent: StoredData) -> Values:
     return {"created": [f"new-record-{number}" for number, _ in enumerate(intent["rows"], 1)]}
 
 
-def unwritten_values(row: wire.RecordFields, written: StoredData) -> Values:
+def unwritten_values(row: vendor_models.RecordFields, written: StoredData) -> Values:
     """Return the unwritten values of a new record: computed ones, and defaults, which the schema does not contain."""
     return {field_id: value for field_id, value in row.fields.items() if field_id not in written}

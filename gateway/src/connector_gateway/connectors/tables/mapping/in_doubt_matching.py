@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from connector_gateway.connectors.tables import value_casts, wire
+from connector_gateway.connectors.tables import value_casts, vendor_models
 from connector_gateway.connectors.tables.mapping.records import StoredData, Values, read_cell
 
 AUTHOR = "createdBy"
@@ -23,21 +23,23 @@ def _distinguishing_values(row: StoredData) -> Values:
     }
 
 
-def has_author_field(table: wire.Table) -> bool:
+def has_author_field(table: vendor_models.Table) -> bool:
     """Return True if the records of a table name their creators."""
     return any(field.type == AUTHOR for field in table.fields)
 
 
-def may_be_by(table: wire.Table, record: wire.Record, user_id: str) -> bool:
+def may_be_by(table: vendor_models.Table, record: vendor_models.Record, user_id: str) -> bool:
     """Return True if a record may be ours: no field names another creator."""
     author_cells = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
     authors = [
-        read_cell(author, wire.User, field_id) for field_id, author in author_cells.items() if author is not None
+        read_cell(author, vendor_models.User, field_id)
+        for field_id, author in author_cells.items()
+        if author is not None
     ]
     return all(author.id == user_id for author in authors)
 
 
-def is_record(table: wire.Table, cells: wire.Cells, values: StoredData, filled: StoredData) -> bool:
+def is_record(table: vendor_models.Table, cells: vendor_models.Cells, values: StoredData, filled: StoredData) -> bool:
     """Return True if a record with these *cells* has exactly *values*.
 
     Fields that were not written must be empty, or contain a default value of *filled*. Computed fields are ignored.
@@ -53,8 +55,8 @@ def is_record(table: wire.Table, cells: wire.Cells, values: StoredData, filled: 
 
 
 def matching_records(
-    table: wire.Table, intent: StoredData, records: Iterable[wire.Record]
-) -> list[tuple[int, wire.Record]]:
+    table: vendor_models.Table, intent: StoredData, records: Iterable[vendor_models.Record]
+) -> list[tuple[int, vendor_models.Record]]:
     """Return the records that equal those of a request, oldest first, each with its possible indices in the request.
 
     Returns none if there are too few, because the vendor creates all records of a request or none.
@@ -71,7 +73,7 @@ def matching_records(
     return candidates if is_complete else []
 
 
-def has_values(table: wire.Table, cells: wire.Cells, values: StoredData) -> bool:
+def has_values(table: vendor_models.Table, cells: vendor_models.Cells, values: StoredData) -> bool:
     """Return True if *cells* contain *values*, both by field id."""
     kinds = {field.id: field.type for field in table.fields}
     return values.keys() <= kinds.keys() and all(

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from connector_gateway.connectors.tables import value_casts, wire
+from connector_gateway.connectors.tables import value_casts, vendor_models
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match, nearest_first
 from connector_gateway.kit.models import Page
-from connector_gateway.kit.wire_model import UnexpectedShape, convert
+from connector_gateway.kit.vendor_model import UnexpectedShape, convert
 from connector_gateway.kit.write_steps import Cast
 
 W = TypeVar("W")
@@ -28,18 +28,18 @@ REJECTIONS = (errors.UpstreamRefused, *CASTING)
 """Errors with which the vendor rejects values. Nothing of the request was done then."""
 
 
-def page(records: wire.Records) -> Page[Record]:
+def page(records: vendor_models.Records) -> Page[Record]:
     """Return a page of records."""
     position = {"offset": records.offset} if records.offset else None
     return Page[Record](items=[record(item) for item in records.records], position=position)
 
 
-def record(record: wire.Record) -> Record:
+def record(record: vendor_models.Record) -> Record:
     """Return a record."""
     return Record(record_id=record.id, fields=dict(record.fields), created_at=record.created_time)
 
 
-def to_vendor_fields(table: wire.Table, fields: Mapping[str, Any]) -> Values:
+def to_vendor_fields(table: vendor_models.Table, fields: Mapping[str, Any]) -> Values:
     """Return the vendor's form of *fields*. One error reports all invalid values."""
     values, violations = convert_fields(table, fields, new_options=False, creates=False)
     if violations:
@@ -48,7 +48,7 @@ def to_vendor_fields(table: wire.Table, fields: Mapping[str, Any]) -> Values:
 
 
 def convert_fields(
-    table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
+    table: vendor_models.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
     """Return the vendor's form of the valid *fields*, and the errors of others. *new_options* may be named."""
     fields_by_name = {field.name: field for field in table.fields}
@@ -65,7 +65,7 @@ def convert_fields(
     return values, violations
 
 
-def cast_report(table: wire.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
+def cast_report(table: vendor_models.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
     """Report how the cells of the record at *location* of the call were cast."""
     fields_by_name = {field.name: field for field in table.fields}
     return [
@@ -74,7 +74,9 @@ def cast_report(table: wire.Table, location: str, raw: Mapping[str, Any], writte
     ]
 
 
-def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
+def _writable_field(
+    table: vendor_models.Table, fields_by_name: Mapping[str, vendor_models.Field], name: str, value: Any
+) -> vendor_models.Field:
     """Return the field of that name. Raises ``FieldNotFound`` or ``ReadOnlyField`` if it cannot be written."""
     field, display = fields_by_name.get(name), to_sent_json(value)
     if field is None:
@@ -93,7 +95,7 @@ def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field],
     return field
 
 
-def change(table: wire.Table, params: UpdateRecord) -> StoredData:
+def change(table: vendor_models.Table, params: UpdateRecord) -> StoredData:
     """Plan the change of a record."""
     location = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
     return {**location, "values": to_vendor_fields(table, params.fields)}
@@ -124,7 +126,7 @@ def _words(value: Any) -> list[str]:
 
 
 def with_field(
-    error: errors.GatewayError, table: wire.Table, change: StoredData, fields: Mapping[str, Any]
+    error: errors.GatewayError, table: vendor_models.Table, change: StoredData, fields: Mapping[str, Any]
 ) -> errors.GatewayError:
     """Return *error* with its field and value, if known."""
     names = {field.id: field.name for field in table.fields}

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
-from connector_gateway.connectors.tables import wire
+from connector_gateway.connectors.tables import vendor_models
 from connector_gateway.connectors.tables.models import Table, TableField
 from connector_gateway.kit.errors import TableNotFound, UpstreamUnexpected, ViewNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 
-def tables(sources: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
+def tables(sources: Iterable[vendor_models.Table], *, include_views: bool) -> list[Table]:
     """Return the descriptions of tables."""
     return [table(one, include_views=include_views) for one in sources]
 
 
-def table(table: wire.Table, *, include_views: bool) -> Table:
+def table(table: vendor_models.Table, *, include_views: bool) -> Table:
     """Return the description of a table."""
     return Table(
         table=table.name,
@@ -24,7 +24,7 @@ def table(table: wire.Table, *, include_views: bool) -> Table:
     )
 
 
-def _primary_field(table: wire.Table) -> str:
+def _primary_field(table: vendor_models.Table) -> str:
     name = next((field.name for field in table.fields if field.id == table.primary_field_id), None)
     if name is None:
         raise UpstreamUnexpected(
@@ -33,7 +33,7 @@ def _primary_field(table: wire.Table) -> str:
     return name
 
 
-def find_table(tables: Sequence[wire.Table], text: str) -> wire.Table:
+def find_table(tables: Sequence[vendor_models.Table], text: str) -> vendor_models.Table:
     """Return the table with that identifier, or else with exactly that name."""
     by_id = (table for table in tables if table.id == text)
     by_name = (table for table in tables if table.name == text)
@@ -46,7 +46,7 @@ def find_table(tables: Sequence[wire.Table], text: str) -> wire.Table:
     return match
 
 
-def view_id(table: wire.Table, text: str | None) -> str | None:
+def view_id(table: vendor_models.Table, text: str | None) -> str | None:
     """Return the identifier of the view with that identifier or name, or None for no view."""
     if text is None:
         return None
@@ -65,6 +65,6 @@ def view_id(table: wire.Table, text: str | None) -> str | None:
     return match.id
 
 
-def open_bases(bases: Iterable[wire.Base]) -> list[str]:
+def open_bases(bases: Iterable[vendor_models.Base]) -> list[str]:
     """Return the identifiers of the bases whose records the account can see."""
     return [base.id for base in bases if base.permission_level != "none"]

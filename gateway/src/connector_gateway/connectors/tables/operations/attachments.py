@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables import mapping, vendor_models
 from connector_gateway.connectors.tables.mapping.records import StoredData
 from connector_gateway.connectors.tables.models import AttachedFile, AttachFile
 from connector_gateway.connectors.tables.operations.bases import (
@@ -160,7 +160,7 @@ async def _locate_cell(ctx: TablesCall, params: AttachFile) -> StoredData:
 
 
 async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> StoredData:
-    async def locate(table: wire.Table) -> StoredData:
+    async def locate(table: vendor_models.Table) -> StoredData:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 

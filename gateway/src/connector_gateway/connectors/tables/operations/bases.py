@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables import mapping, vendor_models
 from connector_gateway.connectors.tables.client import TablesClient
 from connector_gateway.connectors.tables.mapping.records import REJECTIONS
 from connector_gateway.connectors.tables.models import ListTables, Table
@@ -36,24 +36,24 @@ async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
-async def with_table(ctx: TablesCall, base_id: str, name: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
+async def with_table(ctx: TablesCall, base_id: str, name: str, use: Callable[[vendor_models.Table], Awaitable[T]]) -> T:
     """Return the result of *use* for the table. Calls it again with a new schema if the cached one may be outdated."""
 
-    async def use_one(tables: Sequence[wire.Table]) -> T:
+    async def use_one(tables: Sequence[vendor_models.Table]) -> T:
         return await use(mapping.schemas.find_table(tables, name))
 
     return await ctx.with_cache_retry(schema_lookup(ctx, base_id), use_one, outdated=OUTDATED)
 
 
-async def load_tables(ctx: TablesCall, base_id: str) -> Sequence[wire.Table]:
+async def load_tables(ctx: TablesCall, base_id: str) -> Sequence[vendor_models.Table]:
     """Return the current tables of a base."""
     return await ctx.reload(schema_lookup(ctx, base_id))
 
 
-async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
+async def known_table(ctx: TablesCall, intent: StepInput) -> vendor_models.Table:
     """Return the table of a step."""
 
-    def is_there(tables: Sequence[wire.Table]) -> bool:
+    def is_there(tables: Sequence[vendor_models.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.schemas.find_table(
@@ -61,7 +61,7 @@ async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
     )
 
 
-def schema_lookup(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
+def schema_lookup(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[vendor_models.Table]]:
     """Return the look-up of a base's tables with their fields and views."""
     return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(ctx.upstream.get_base_schema, base_id))
 

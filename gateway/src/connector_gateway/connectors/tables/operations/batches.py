@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables import mapping, vendor_models
 from connector_gateway.connectors.tables.mapping.batches import Batch, Draft
 from connector_gateway.connectors.tables.mapping.records import REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import MAX_RECORDS, CreatedRecords, CreateRecords, FailedRecord
@@ -110,7 +110,7 @@ async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecor
 async def _plan_records(ctx: TablesCall, params: CreateRecords) -> StoredData:
     """Plan the records of a call. Before one is reported as failed, the current table is read."""
 
-    async def check(tables: Sequence[wire.Table]) -> StoredData:
+    async def check(tables: Sequence[vendor_models.Table]) -> StoredData:
         table = mapping.schemas.find_table(tables, params.table)
         return await _check(ctx, params, table, range(len(params.records)))
 
@@ -124,7 +124,9 @@ async def _plan_again(ctx: TablesCall, params: CreateRecords, table_id: str, ind
     return await _check(ctx, params, table, indices)
 
 
-async def _check(ctx: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> StoredData:
+async def _check(
+    ctx: TablesCall, params: CreateRecords, table: vendor_models.Table, indices: Collection[int]
+) -> StoredData:
     """Plan these records: the valid ones, and the errors of the others."""
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
     selected = [draft for draft in drafts if draft.index in indices]
@@ -135,7 +137,7 @@ async def _check(ctx: TablesCall, params: CreateRecords, table: wire.Table, indi
 
 
 async def _find_dangling_links(
-    ctx: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]
+    ctx: TablesCall, base_id: str, table: vendor_models.Table, group: Sequence[Draft]
 ) -> list[FailedRecord]:
     """Return the links of *group* to missing records, which the vendor would create with ``typecast``."""
     failed = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from connector_gateway.connectors.tables import mapping, wire
+from connector_gateway.connectors.tables import mapping, vendor_models
 from connector_gateway.connectors.tables.mapping.records import CASTING, REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import ReadRecords, Record, UpdatedRecord, UpdateRecord
 from connector_gateway.connectors.tables.operations.bases import (
@@ -55,7 +55,7 @@ async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     A cursor is valid as long as the vendor stores the list, which is some minutes.
     """
 
-    async def read(table: wire.Table) -> Page[Record]:
+    async def read(table: vendor_models.Table) -> Page[Record]:
         records = await ctx.upstream.list_records(
             params.base_id,
             table.id,
@@ -96,7 +96,7 @@ async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
 
 
 async def _plan_change(ctx: TablesCall, params: UpdateRecord) -> StoredData:
-    async def change(table: wire.Table) -> StoredData:
+    async def change(table: vendor_models.Table) -> StoredData:
         planned = mapping.records.change(table, params)
         ctx.record_casts(partial(mapping.records.cast_report, table, "fields", params.fields, planned["values"]))
         return planned

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.connectors.tables.vendor_models import Field
 from connector_gateway.kit.casts import create_lossy_cast, create_missing_options_error
 from connector_gateway.kit.errors import GatewayError, SelectOptionMissing
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 
-from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.connectors.tables.vendor_models import Field
 from connector_gateway.kit import casts
 from connector_gateway.kit.casts import UnfitValue, check_string
 from connector_gateway.kit.models import format_timestamp

@@ -14,6 +14,7 @@ from connector_gateway.kit.errors import InvalidCursor
 from connector_gateway.management.connections import ConnectionRecord, show_connection
 from connector_gateway.management.runs import list_runs
 
+COLUMNS = ("connection_id", "connector", "account_name", "status", "last_used_at", "workspace_id")
 EVENTS = 50
 
 

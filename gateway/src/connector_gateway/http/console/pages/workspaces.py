@@ -1,10 +1,11 @@
 """Workspaces: search by a part of the name, and the page with their connections and keys."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from connector_gateway.http.console.pages import connections, keys
+from connector_gateway.http.console.record_lists import LISTS, build_table
 from connector_gateway.http.console.request import ConsoleRequest
-from connector_gateway.http.console.tables import LISTS, build_table
 from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.request import position_before
@@ -34,10 +35,13 @@ async def search(request: ConsoleRequest, filters: Mapping[str, str], position: 
 
 async def extra(request: ConsoleRequest, workspace: WorkspaceRecord) -> Mapping[str, Any]:
     """Return the connections and keys of a workspace."""
-    return {name: await _list(request, name, workspace.workspace_id) for name in ("connections", "keys")}
+    return {
+        name: await _list(request, name, workspace.workspace_id, columns)
+        for name, columns in (("connections", connections.COLUMNS), ("keys", keys.COLUMNS))
+    }
 
 
-async def _list(request: ConsoleRequest, name: str, workspace_id: str) -> Mapping[str, Any]:
+async def _list(request: ConsoleRequest, name: str, workspace_id: str, columns: Sequence[str]) -> Mapping[str, Any]:
     page = await request.submit(LISTS[name], {"workspace_id": workspace_id, "limit": str(SHOWN)})
-    table = await build_table(request, name, page.items)
+    table = await build_table(request, name, page.items, columns)
     return {"table": table.without("workspace_id"), "more": page.position is not None}
