@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import httpx
@@ -41,7 +42,7 @@ def stack(images: None, values: dict[str, str], tmp_path_factory: pytest.TempPat
     environment_file.write_text("".join(f"{name}={value}\n" for name, value in values.items()), encoding="utf-8")
     with run_stack(environment_file) as running:
         for name in GATEWAYS:
-            wait_until(lambda name=name: running.is_healthy(name), 60)
+            wait_until(partial(running.is_healthy, name), 60)
         yield running
 
 
@@ -71,18 +72,22 @@ def test_gateways_are_restarted_one_by_one_without_a_failed_call(stack: Stack, v
     codes = []
     with under_load(API, *load) as statuses:
         for name in GATEWAYS:
-            seen = len(statuses)
-            wait_until(lambda seen=seen: len(statuses) >= seen + 10)
+            await_calls(statuses)
             stack.compose("stop", name)
             codes.append(stack.inspect(name)["State"]["ExitCode"])
             stack.compose("start", name)
-            wait_until(lambda name=name: stack.is_healthy(name), 60)
+            wait_until(partial(stack.is_healthy, name), 60)
             assert stack.execute("balancer", "nginx", "-s", "reload").returncode == 0
-        seen = len(statuses)
-        wait_until(lambda: len(statuses) >= seen + 10)
+        await_calls(statuses)
 
     assert [0, 0] == codes
     assert {200} == set(statuses)
+
+
+def await_calls(statuses: Sequence[int]) -> None:
+    """Wait until ten more calls have been answered."""
+    seen = len(statuses)
+    wait_until(lambda: len(statuses) >= seen + 10)
 
 
 def prepare(stack: Stack, token: str) -> tuple[str, str, str]:
