@@ -8,7 +8,7 @@ LOCK := $(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --
 INSTALL := $(BIN)/python tools/install.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean
+.PHONY: help run together containers test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean
 
 help:  ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -18,6 +18,9 @@ run: .venv/run  ## Start gateway and sandbox, ready to call; ARGS="--port 9000 -
 
 together: .venv/test  ## Start the services of deploy/compose.yaml without containers; ARGS="--port 9000"
 	@PYTHONPATH=tests $(BIN)/python -m deploy $(ARGS)
+
+containers: .venv/test  ## Build both images, and run deploy/compose.yaml as containers; needs root, podman, runc and debootstrap
+	@CONTAINERS=1 PATH=$(CURDIR)/$(BIN):$$PATH PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m containers tests/deploy/test_containers.py $(ARGS)
 
 # pytest rewrites the assertions of hundreds of modules. Its bytecode is cached even if PYTHONDONTWRITEBYTECODE is set, or
 # each worker would rewrite them at every run.

@@ -59,7 +59,7 @@ BOUND_SECONDS = 600.0
 """The time within which a repeating caller gets a final response, after faults stop."""
 
 OWED_SECONDS = 5.0
-"""The time in which a resumed process completes pending work: twice the retry interval, and more."""
+"""The time in which a process completes pending work after a pause or an outage: twice the retry interval, and more."""
 
 LONG_SECONDS = 12.0
 """A wait of at least this length can be skipped with the processes stopped."""
@@ -532,6 +532,8 @@ class SimulationRun:
         ]
         if any(check_active_state(self.history)):
             await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
+        if any(process.app.database.queues["owed"] for process in self.history.processes):
+            await asyncio.sleep(OWED_SECONDS)
         await self._advance_time(max([0.0, *done]) + 1.0 - loop.time())
 
     async def _wait_until_resumed(self) -> None:

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import ResolvedCharge, SharedCounters, StoredReservation
+from connector_gateway.storage.shared.interface import CallPosition, ResolvedCharge, SharedCounters, StoredReservation
 from connector_gateway.storage.shared.memory import LocalCounters
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -72,11 +72,14 @@ async def test_a_reservation_applies_to_all_budgets_together(shared: SharedCount
     clock.at += 10
     reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 100)
 
-    assert 50 == reservation.wait
-    assert (0, 2) == (
-        (await shared.peek(charge("upstream:notes:a"))).remaining,
-        (await shared.peek(charge("upstream:notes:b"))).remaining,
-    )
+    before = [(await shared.peek(charge(f"upstream:notes:{name}"))).remaining for name in "ab"]
+    reservation_wait = reservation.wait
+    clock.at += reservation_wait
+    confirmed = await reservation.confirm()
+
+    assert (50, 0) == (reservation_wait, confirmed)
+    assert [0, 3] == before
+    assert [2, 2] == [(await shared.peek(charge(f"upstream:notes:{name}"))).remaining for name in "ab"]
 
 
 async def test_a_reservation_after_the_deadline_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
@@ -126,12 +129,79 @@ async def test_an_idle_reservation_leaves_a_fifth_of_large_budgets(shared: Share
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_precedes_a_large_one_that_waits(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_small_request_of_a_later_call_does_not_precede_a_large_one(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     await shared.consume(charge("upstream:notes:a", 2))
     large = await shared.reserve([charge("upstream:notes:a", 3)], 100)
     small = await shared.reserve([charge("upstream:notes:a", 1)], 100)
+    clock.at += 60
+    early, gone, later = [await reservation.confirm() for reservation in (small, large, small)]
 
-    assert (60, 0) == (round(large.wait), small.wait)
+    assert early > 0
+    assert (0, 60) == (gone, later)
+
+
+async def test_the_next_request_of_a_call_precedes_those_of_later_calls(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
+    running, name = CallPosition(clock.at - 5), "upstream:notes:a"
+    await shared.reserve([charge(name, 3)], 0, running)
+    later = [await shared.reserve([charge(name)], 1000, CallPosition(clock.at - ago)) for ago in (1, 2)]
+    next_request = await shared.reserve([charge(name, 3)], 1000, running)
+    clock.at += 60
+    early = [await reservation.confirm() for reservation in later]
+    gone = await next_request.confirm()
+    clock.at += 60
+
+    assert [60, 60] == early
+    assert 0 == gone
+    assert [0, 0] == [await reservation.confirm() for reservation in reversed(later)]
+
+
+async def test_the_wait_includes_further_requests_of_earlier_calls(shared: SharedCounters, clock: ManualClock) -> None:
+    name = "upstream:notes:a"
+    costly = ResolvedCharge(name, MINUTE, 1, expected_units=3)
+    in_progress = [await shared.reserve([costly], 0) for _ in range(3)]
+    queued = await shared.reserve([costly], 1000)
+    rejected = await shared.reserve([charge(name)], 200)
+    clock.at += 0.8
+    after_the_calls = await shared.reserve([charge(name)], 0)
+
+    assert [0, 0, 0] == [reservation.wait for reservation in in_progress]
+    # Nine units of the calls in progress, then the four of the queued call.
+    assert (240, 300) == (queued.wait, rejected.wait)
+    # Nothing more was heard of the calls in progress.
+    assert 119.2 == round(after_the_calls.wait, 3)
+
+
+async def test_requests_of_one_call_that_wait_together_are_expected_once(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
+    name, call = "upstream:notes:a", CallPosition(clock.at)
+    await shared.consume(charge(name, 3))
+    for further in (2, 1, 0):
+        await shared.reserve([ResolvedCharge(name, MINUTE, 1, expected_units=further)], 1000, call)
+
+    assert 120 == (await shared.reserve([charge(name)], 0)).wait
+
+
+async def test_a_released_request_gives_its_place_to_the_next(shared: SharedCounters, clock: ManualClock) -> None:
+    name = "upstream:notes:a"
+    await shared.consume(charge(name, 3))
+    first, second = [await shared.reserve([charge(name, 3)], 1000) for _ in range(2)]
+    clock.at += 60
+    before = await second.confirm()
+    first.release()
+
+    assert (60, 0) == (before, await second.confirm())
+
+
+async def test_a_sent_request_counts_even_if_it_does_not_fit(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 2))
+    await shared.count_sent([charge("upstream:notes:a", 2)])
+
+    assert 60 == (await shared.reserve([charge("upstream:notes:a", 2)], 0)).wait
 
 
 async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: ManualClock) -> None:
@@ -217,6 +287,7 @@ class Replay:
         self._shared = shared
         self._clock = clock
         self._reservations: list[StoredReservation] = []
+        self._calls: list[CallPosition] = []
         self.results: list[tuple[str, float]] = []
 
     async def run(self, steps: Iterable[tuple[str, int]]) -> None:
@@ -225,14 +296,20 @@ class Replay:
 
     async def step(self, kind: str, number: int) -> None:
         units = float(number % 3 + 1)
-        a, b = charge("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
+        a = ResolvedCharge("upstream:notes:a", MINUTE, units, expected_units=number // 4)
+        b = ResolvedCharge("upstream:notes:b", Budget(5, 10), units, expected_units=number // 6)
         if kind == "spend":
             allowance = await self._shared.consume(charge("key:1", units))
             self._record(f"{kind} {allowance.remaining}", allowance.retry_after)
         elif kind == "spare":
             self._record_reservation(await self._shared.try_reserve_idle([b]))
         elif kind in {"reserve", "both"}:
-            self._record_reservation(await self._shared.reserve([a, b] if kind == "both" else [a], number * 20.0))
+            position = (
+                CallPosition(self._clock.at - 2.5 * (number % 4)) if number % 2 or not self._calls else self._calls[-1]
+            )
+            self._calls.append(position)
+            charges = [a, b] if kind == "both" else [a]
+            self._record_reservation(await self._shared.reserve(charges, number * 20.0, position))
         elif kind == "time":
             self._clock.at += number * 2
         elif kind == "close":

@@ -30,6 +30,7 @@ from connector_gateway.core.error_response_details import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
@@ -85,6 +86,7 @@ class CallExecutor:
         self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
+        self._costs = CallCosts()
         self._budgets = {name: with_slack(configured.budgets) for name, configured in self.connectors.items()}
         self._account_slots = {
             name: AccountSlotPool(configured.connector.max_concurrent_requests, self.processes)
@@ -109,7 +111,7 @@ class CallExecutor:
         read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope. *read_body* is called after authorisation."""
-        connection_id = arguments.connection_id
+        arrived_at, connection_id = self.clock.now(), arguments.connection_id
         recording = self.runs.record(
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
         )
@@ -130,9 +132,11 @@ class CallExecutor:
                 _check_not_keyed(run, arguments)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
+            cost = self._costs.start(arrived_at, connection.connection_id, operation.name)
             try:
                 with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
-                    prepared = self._prepare(run, connection, operation, params, reservation)
+                    upstream = self._upstream(run, connection, reservation, cost)
+                    prepared = self._prepare(run, connection, operation, params, upstream)
                     prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
                     if not run.dry_run and caller.must_confirm(connector, operation):
                         await self._check_confirmed(prepared, caller, arguments)
@@ -149,6 +153,7 @@ class CallExecutor:
             # because its response can have any status.
             if connection.status != "active" and run.log.requests and operation.permission is None:
                 await self.connections.record_status(connection, "active")
+            self._costs.record(cost)
             run.succeed(envelope.status)
             return envelope
 
@@ -163,12 +168,13 @@ class CallExecutor:
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
+        cost = self._costs.start(self.clock.now(), connection.connection_id, DOWNLOAD)
         with self._downloads.slot(token, connection.connection_id):
             async with recording:
                 await recording.open()
                 try:
                     async with configured.connector.download(
-                        configured.connector.client(self._upstream(run, connection)), target.content
+                        configured.connector.client(self._upstream(run, connection, cost=cost)), target.content
                     ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
@@ -211,10 +217,9 @@ class CallExecutor:
         return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
     def _prepare(
-        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, upstream: UpstreamClient
     ) -> OperationCall:
         configured = self.connectors[connection.connector]
-        upstream = self._upstream(run, connection, reservation=reservation)
         ctx = OperationContext(
             upstream=(
                 configured.connector.client(upstream)
@@ -234,7 +239,7 @@ class CallExecutor:
             events=self.events,
             settle_seconds=configured.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
-            memory_reservation=reservation,
+            memory_reservation=upstream.memory,
         )
         return OperationCall(
             operation, params, run, connection, ctx, upstream, self.cursors, configured.connector, ctx.warnings
@@ -248,18 +253,20 @@ class CallExecutor:
     def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
         """Yield the connector's client for one poll. Its requests give way to calls and have longer timeouts."""
         with MemoryReservation(self._memory_budget) as reservation:
-            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
+            upstream = self._upstream(run, connection, reservation, pacer=BackgroundPacer, timeouts=POLL_TIMEOUTS)
             yield self.connectors[connection.connector].connector.client(upstream)
 
     def _upstream(
         self,
         run: Run,
         connection: Connection,
+        reservation: MemoryReservation | None = None,
+        cost: CallCost | None = None,
+        *,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         timeouts: Timeouts | None = None,
-        reservation: MemoryReservation | None = None,
     ) -> UpstreamClient:
-        """Return the authorised client for one run on *connection*."""
+        """Return the authorised client for one run on *connection*. The *cost* of a call contains its arrival."""
         connector = connection.connector
         run.redaction = connection.redaction
         activate_redaction(connection.redaction)
@@ -275,11 +282,13 @@ class CallExecutor:
                 shutdown=self.shutdown,
                 usage=self.usage,
                 connection_id=connection.connection_id,
+                cost=cost,
             ),
             timeouts or self.timeouts,
             run.log,
-            self.fence(),
-            reservation or unmetered(),
+            cost.position.arrived_at if cost and cost.position else None,
+            fence=self.fence(),
+            memory=reservation or unmetered(),
             dry_run=run.dry_run,
             slots=self._account_slots[connector].for_account(connection.account)
             if connector in self._account_slots

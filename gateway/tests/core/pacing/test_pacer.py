@@ -201,7 +201,7 @@ def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_be
         if not seconds_before:
             await closing
         with pytest.raises(UpstreamRateLimited) as raised:
-            await busy.create_pacer("account").acquire([ONE], Deadline(NOON + 120, max_blocked_seconds=30))
+            await busy.create_pacer("account").acquire([ONE], Deadline(NOON + 30))
         await closing
         with pytest.raises(UpstreamRateLimited):
             await busy.send_request("impatient", max_wait=30)

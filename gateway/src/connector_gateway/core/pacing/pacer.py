@@ -4,14 +4,20 @@ A request waits for its rate-limit reservation if its deadline permits, and is r
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from math import inf
 
 from connector_gateway.core.pacing.budget_usage import UsageTracker
+from connector_gateway.core.pacing.call_costs import CallCost
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline, Reservation
-from connector_gateway.storage.shared.interface import UPSTREAM, ResolvedCharge, SharedState, StoredReservation
+from connector_gateway.storage.shared.interface import (
+    UPSTREAM,
+    CallPosition,
+    ResolvedCharge,
+    SharedState,
+    StoredReservation,
+)
 
 YIELD_SECONDS = 20.0
 """Seconds for which a poll's request yields to other requests."""
@@ -23,6 +29,10 @@ SLACK_SECONDS = 0.006
 """The minimum seconds by which local windows are longer. The latency of a request is known only from its response,
 which can arrive after a short window has ended.
 """
+
+
+MARGIN = 1.05
+"""The factor by which a queue may be slower than expected, because requests leave late and calls differ."""
 
 
 def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
@@ -52,6 +62,7 @@ class ConnectionPacer:
         shutdown: Shutdown | None = None,
         usage: UsageTracker | None = None,
         connection_id: str = "",
+        cost: CallCost | None = None,
     ) -> None:
         self._connector = connector
         self._budgets = budgets
@@ -61,6 +72,7 @@ class ConnectionPacer:
         self._shutdown = shutdown or Shutdown()
         self._usage = usage or UsageTracker(shared, clock)
         self._connection_id = connection_id
+        self._cost = cost or CallCost()
         self._has_sent = False
         """Whether a request was sent. If so, the call may finish during shutdown."""
 
@@ -71,13 +83,22 @@ class ConnectionPacer:
         return self._reserve(charges, deadline)
 
     async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> StoredReservation:
+        cost = self._cost
+        if charges:
+            cost.add(charges, self._budgets)
+        if cost.position is None:
+            cost.position = CallPosition(self._clock.now())
         resolved = self._resolve_charges(charges)
-        reservation = await self._shared.reserve(resolved, self._max_wait(resolved, deadline))
+        max_wait = self._remaining(deadline)
+        # A call that is not accepted can be repeated. One that has started would be wasted.
+        if not self._has_sent:
+            max_wait /= MARGIN
+        reservation = await self._shared.reserve(resolved, max_wait, cost.position)
         if reservation.wait > 0:
             if not reservation.granted:
                 raise _too_long(reservation.wait)
             with self._usage.track_waiting(resolved, self._connection_id):
-                await self._wait(reservation, reservation.wait, resolved, deadline)
+                await self._wait(reservation, deadline)
         self._usage.record_sent(resolved, self._connection_id)
         self._has_sent = True
         return reservation
@@ -85,37 +106,32 @@ class ConnectionPacer:
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""
         # Otherwise a process that is delayed each time would repeat this forever.
-        if (delay := self._clock.now() - deadline.start_by) > 0:
+        if (remaining := self._remaining(deadline)) < 0:
             reservation.release()
-            raise _too_long(delay)
-        await self._wait(reservation, await reservation.confirm(), (), deadline)
+            raise _too_long(-remaining)
+        await reservation.confirm()
+        await self._wait(reservation, deadline)
 
-    async def _wait(
-        self, reservation: Reservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
-    ) -> None:
+    async def _wait(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until *reservation* is confirmed. Raises if earlier requests delay it beyond *deadline*."""
         try:
-            while wait > 0:
-                await self._sleep(wait)
+            while reservation.wait > 0:
+                await self._wait_turn(reservation)
                 wait = await reservation.confirm()
-                if wait > 0 and wait > self._max_wait(resolved, deadline):
+                if wait > 0 and wait > self._remaining(deadline):
                     raise _too_long(wait)
         # Release it even if the caller is cancelled: an unused reservation would delay the requests behind it.
         except BaseException:
             reservation.release()
             raise
 
-    def _max_wait(self, resolved: Sequence[ResolvedCharge], deadline: Deadline) -> float:
-        """Return the maximum seconds to wait, which is 0 if the vendor blocks a budget for too long."""
-        remaining = deadline.start_by - self._clock.now()
-        if remaining <= deadline.max_blocked_seconds:
-            return remaining
-        blocked = max([self._shared.blocked_seconds(charge.name) for charge in resolved], default=0.0)
-        return 0.0 if blocked and blocked >= deadline.max_blocked_seconds else remaining
+    def _remaining(self, deadline: Deadline) -> float:
+        """Return the seconds until *deadline*. The requests of a call itself take as long as its budgets are slow."""
+        return deadline.start_by + self._cost.own_seconds - self._clock.now()
 
-    def _sleep(self, seconds: float) -> Awaitable[None]:
-        sleep = self._clock.sleep(seconds)
-        return sleep if self._has_sent else self._shutdown.wait(sleep)
+    def _wait_turn(self, reservation: Reservation) -> Awaitable[None]:
+        turn = reservation.wait_turn()
+        return turn if self._has_sent else self._shutdown.wait(turn)
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, as the vendor's throttling response demands."""
@@ -130,7 +146,8 @@ class ConnectionPacer:
         name = f"{UPSTREAM}:{self._connector}:{charge.budget}:{charge.scope_key or self._account}"
         budget = self._budgets[charge.budget]
         # Otherwise a request that costs more than the limit of its budget would never be sent.
-        return ResolvedCharge(name, budget, min(charge.units, budget.limit))
+        expected = self._cost.remaining(charge.budget)
+        return ResolvedCharge(name, budget, min(charge.units, budget.limit), expected_units=expected)
 
 
 class BackgroundPacer(ConnectionPacer):
@@ -147,6 +164,7 @@ class BackgroundPacer(ConnectionPacer):
                 return reservation
             await self._clock.sleep(min(reservation.wait, remaining))
         self._has_sent = True
+        self._cost = CallCost()
         return await self._reserve(charges, deadline)
 
 
@@ -168,9 +186,8 @@ class AnonymousPacer(ConnectionPacer):
     async def attribute_to(self, account: str) -> None:
         """Charge the sent requests to *account*, because its next call can fall into the same window."""
         self._account = account
-        # One by one, because together they might exceed the limit of a budget.
         for charge in self._sent_charges:
-            await self._shared.reserve(self._resolve_charges([charge]), inf)
+            await self._shared.count_sent(self._resolve_charges([charge]))
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

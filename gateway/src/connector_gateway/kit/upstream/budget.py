@@ -44,17 +44,21 @@ class Charge:
 
 
 class Deadline(Struct, frozen=True):
-    """The limits on the wait of a request."""
+    """The limit on the wait of a request."""
 
     start_by: float
-    """The time by which its reservation must be due, in epoch seconds."""
-
-    max_blocked_seconds: float = math.inf
-    """Seconds for which a budget must stay blocked for a request to be rejected without waiting."""
+    """The time by which its reservation must be due, in epoch seconds, without the time that the call itself needs."""
 
 
 class Reservation(Protocol):
-    """A request's reserved position in the queue for its budgets."""
+    """A request's reserved units of its budgets, or its position in the queue for them."""
+
+    @property
+    def wait(self) -> float:
+        """The seconds until the request can be sent, at the time of the last attempt. 0 if it may be sent."""
+
+    async def wait_turn(self) -> None:
+        """Wait until ``confirm`` should be called: when the request is due, or can no longer be in time."""
 
     def is_expired(self) -> bool:
         """Return True if the reservation has expired.

@@ -138,11 +138,11 @@ class Timeouts:
     """Time limits and retries of a call."""
 
     queue_seconds: float = 30.0
-    """Seconds that the first request of a run may be queued, and any request may wait for a blocked budget."""
+    """Seconds from a call's arrival for which its requests may be queued, in addition to the time that they need."""
 
     run_seconds: float = 120.0
-    """Seconds that a later request of a run may be queued. After a write, it may also wait this long for a blocked
-    budget.
+    """Seconds from a call's arrival in which it must send its last request. After a write, each request may be queued
+    for this long instead.
     """
 
     grace_seconds: float = 5.0
@@ -225,6 +225,12 @@ class UpstreamClient(Struct):
     pacer: Pacer
     timeouts: Timeouts
     log: UpstreamLog
+    arrived_at: float | None = None
+    """The time at which the call arrived, by ``service.clock``. None if each request has the whole queue time."""
+
+    locked_seconds: float = 0.0
+    """The seconds for which the call waited for others on the same object."""
+
     fence: Callable[[], None] = lambda: None
     """Raises an error if this process must not write, because others may have taken over its work."""
 
@@ -248,9 +254,6 @@ class UpstreamClient(Struct):
 
     before_write: Callable[[], Awaitable[None]] | None = None
     """Awaited before a request that writes is sent, after the wait for its reservation."""
-
-    _has_response: bool = False
-    """Whether a request has received a response."""
 
     _has_written: bool = False
     """Whether a request that writes has received a response."""
@@ -414,8 +417,8 @@ class UpstreamClient(Struct):
                 await self._back_off(attempt)
 
     def _record_response(self, request: Request, response: UpstreamResponse) -> None:
-        self._has_response, self._has_written = True, self._has_written or request.writes
         if request.writes:
+            self._has_written = True
             _check_readable(response)
 
     async def _check_rejected(
@@ -431,14 +434,23 @@ class UpstreamClient(Struct):
         raise create_server_error(response, doubt)
 
     async def _create_deadline(self) -> Deadline:
-        """Await ``before_request``, and return the deadline for queueing a request."""
+        """Await ``before_request``, and return the deadline for queueing a request.
+
+        Raises ``UpstreamTimeout`` if the call has taken too long.
+        """
         if self.before_request is not None:
             await self.before_request()
-        queue, run = self.timeouts.queue_seconds, self.timeouts.run_seconds
-        # A later request of a run may be queued for longer. A long delay that the vendor demands is still reported to
-        # the caller, except in the middle of a write, because half a write is worse than a slow one.
-        max_queue_seconds = run if self._has_response else queue
-        return Deadline(self.service.clock.now() + max_queue_seconds, run if self._has_written else queue)
+        now, queue, run = self.service.clock.now(), self.timeouts.queue_seconds, self.timeouts.run_seconds
+        # Half a write is worse than a slow one.
+        if self._has_written:
+            return Deadline(now + run)
+        if self.arrived_at is None:
+            return Deadline(now + queue)
+        if now >= self.arrived_at + run:
+            raise errors.UpstreamTimeout("The vendor's responses took longer in all than a call may take.")
+        # The vendor's time, and that of other calls on the same object, does not count as queueing.
+        excused = self.log.duration_ms / 1000 + self.locked_seconds
+        return Deadline(self.arrived_at + min(queue + excused, run))
 
     async def _send_attempt(self, request: Request, deadline: Deadline) -> UpstreamResponse:
         """Wait for a reservation and for a slot if the account has a limit, then send the request once."""
@@ -567,7 +579,7 @@ class UpstreamClient(Struct):
 
     def _blocks_too_long(self, seconds: float, deadline: Deadline) -> bool:
         """Return True if a budget that is blocked for *seconds* is not free again before *deadline*."""
-        return seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by
+        return self.service.clock.now() + seconds > deadline.start_by
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
         """Block the budgets of *request* and return the seconds."""

@@ -1,10 +1,15 @@
 -- The windows and reservations of one connector, or of keys, counted by the store's own clock. It is the algorithm of
 -- `sliding_window.py` on sorted sets: a budget has its entries by time in microseconds, and a hash of facts about them.
 --
--- KEYS  the start of counting, the last reservation number, facts for all processes, then entries and facts of budgets
--- ARGV  the command, its argument, then limit, window in microseconds and units of each budget
--- An entry is named w7:5 while reservation 7 waits for its 5 units, and g7:5 once its request may be sent. Requests of
--- process 3 without the store are named s3-9:5, and usage that is assumed after a loss of data u:5.
+-- KEYS  the start of counting, the last reservation number, facts for all processes, then entries, facts and queue of
+--       each budget
+-- ARGV  the command, its argument, the call's position, the process, then of each budget its limit, its window in
+--       microseconds, the units, and the units that the call is expected to use from now on
+-- An entry is named g7:5 if reservation 7 took 5 units. Requests of process 3 without the store are named s3-9:5, and
+-- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as p3:7:5
+-- of process p3 for 5 units, and p3:r9:15 for what their call, at position 9, is expected to use afterwards. While no
+-- request of the call waits, this is c9:r9:15. Such processes and calls are there, too, by minus the time at which they
+-- were last heard of.
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
@@ -19,6 +24,9 @@ local MINUTE = 60 * 1000000
 local TELLING = 1.5 * 1000000
 -- The part of a budget that polls leave to calls. `interface.py` has the same value.
 local ROOM = 0.2
+-- The time after which the queued requests of a process or call no longer count if nothing is heard of it.
+-- `waiting_line.py` has the same value.
+local SILENT = 0.7 * 1000000
 local DAY = 24 * 60 * 60 * 1000
 
 local function text(number)
@@ -29,7 +37,7 @@ end
 local counts_since = tonumber(redis.call('GET', KEYS[1]) or nil)
 if not counts_since then
   counts_since = now
-  -- Earlier reservations may still be waiting, so new ones get higher numbers.
+  -- Numbers must not repeat while requests with the old ones are in progress.
   for _, key in ipairs({KEYS[1], KEYS[2]}) do redis.call('SET', key, text(now)) end
   redis.call('DEL', KEYS[3])
   redis.call('HSET', KEYS[3], 'lost', text(now))
@@ -38,15 +46,6 @@ end
 
 local function parse_units(entry)
   return tonumber(string.match(entry, ':(.*)$'))
-end
-
--- Return the number in the queue. Entries whose requests may be sent precede all waiting ones.
-local function queue_number(entry)
-  return tonumber(string.match(entry, '^w(%d+)') or 0)
-end
-
-local function between(ledger, after, before)
-  return redis.call('ZRANGEBYSCORE', ledger.entries, '(' .. text(after), before, 'WITHSCORES')
 end
 
 -- Drop entries that have left the window that ends now.
@@ -73,161 +72,187 @@ local function assume_usage(ledger)
 end
 
 local function open_ledger(number)
-  local entries, facts = KEYS[2 + 2 * number], KEYS[3 + 2 * number]
-  local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window')
+  local key, argument = 1 + 3 * number, 1 + 4 * number
+  local known = redis.call('HMGET', KEYS[key + 1], 'sum', 'closed', 'queued', 'rest')
   local ledger = {
-    entries = entries, facts = facts,
-    limit = tonumber(ARGV[3 * number]), window = tonumber(ARGV[1 + 3 * number]), units = tonumber(ARGV[2 + 3 * number]),
-    sum = tonumber(known[1] or 0), closed = tonumber(known[2] or 0),
-    full = tonumber(known[3] or 'inf'), full_until = tonumber(known[4] or 0),
+    entries = KEYS[key], facts = KEYS[key + 1], queue = KEYS[key + 2],
+    limit = tonumber(ARGV[argument]), window = tonumber(ARGV[argument + 1]), units = tonumber(ARGV[argument + 2]),
+    expected = tonumber(ARGV[argument + 3]), sum = tonumber(known[1] or 0), closed = tonumber(known[2] or 0),
+    queued = tonumber(known[3] or 0), rest = tonumber(known[4] or 0),
   }
-  ledger.tail = tonumber(known[6]) == ledger.window and tonumber(known[5]) or nil
   if not known[1] then assume_usage(ledger) end
   forget(ledger)
   return ledger
 end
 
-local function save(ledger, latest)
+local function expire(key, rest)
+  if redis.call('PEXPIRE', key, rest, 'NX') == 0 then redis.call('PEXPIRE', key, rest, 'GT') end
+end
+
+local function save(ledger)
   ledger.changed = false
   redis.call('HSET', ledger.facts, 'sum', text(ledger.sum), 'closed', text(ledger.closed),
-    'full', text(ledger.full), 'full_until', text(ledger.full_until),
-    'tail', ledger.tail and text(ledger.tail) or '', 'window', text(ledger.window))
+    'queued', text(ledger.queued), 'rest', text(ledger.rest))
   -- Twice the window after the last entry, because entries are moved if they turn out to have been late.
-  local rest = text(math.ceil((math.max(latest, ledger.closed, now) - now + 2 * ledger.window) / 1000))
-  for _, key in ipairs({ledger.entries, ledger.facts}) do
-    if redis.call('PEXPIRE', key, rest, 'NX') == 0 then redis.call('PEXPIRE', key, rest, 'GT') end
+  local rest = text(math.ceil((math.max(ledger.closed, now) - now + 2 * ledger.window) / 1000))
+  expire(ledger.entries, rest)
+  expire(ledger.facts, rest)
+end
+
+-- Return the first time by which the units can have been sent in order, which can be more than the limit.
+local function earliest(ledger, units)
+  local start, used = math.max(now, ledger.closed), ledger.sum
+  local missing = used + units - ledger.limit
+  if missing <= 0 then return start end
+  local left = redis.call('ZRANGEBYSCORE', ledger.entries, '(' .. text(start - ledger.window), '+inf', 'WITHSCORES')
+  if start > now then
+    for index = 1, #left, 2 do units = units + parse_units(left[index]) end
+    missing = units - ledger.limit
+    if missing <= 0 then return start end
+  end
+  -- Each full window lets through the limit. The remainder fits once that many units have left the window.
+  local windows = math.ceil(missing / ledger.limit) - 1
+  missing = missing - windows * ledger.limit
+  for index = 1, #left, 2 do
+    missing = missing - parse_units(left[index])
+    if missing <= 0 then return tonumber(left[index + 1]) + (1 + windows) * ledger.window end
+  end
+  return start + (windows + 1) * ledger.window
+end
+
+-- Return the units of a member of the queue, and what its call is expected to use afterwards.
+local function parse_queued(member)
+  local kind, units = string.match(member, '^%w+:(%w+):(.+)$')
+  if kind and string.find(kind, '^r') then return 0, tonumber(units) end
+  return tonumber(units or 0), 0
+end
+
+local function add_queued(ledger, position, member)
+  if redis.call('ZADD', ledger.queue, position, member) == 0 then return end
+  local units, rest = parse_queued(member)
+  ledger.queued, ledger.rest, ledger.changed = ledger.queued + units, ledger.rest + rest, true
+end
+
+local function remove_queued(ledger, member)
+  if redis.call('ZREM', ledger.queue, member) == 0 then return false end
+  local units, rest = parse_queued(member)
+  ledger.queued, ledger.rest, ledger.changed = ledger.queued - units, ledger.rest - rest, true
+  return true
+end
+
+-- Record that something was heard of a process or call.
+local function hear(ledger, owner)
+  redis.call('ZADD', ledger.queue, text(-now), owner)
+  expire(ledger.queue, MINUTE / 1000)
+end
+
+-- Remove what waits for processes and calls of which nothing was heard.
+local function drop_silent(ledger)
+  local owners = {}
+  for _, owner in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, '(' .. text(SILENT - now), '(0')) do
+    if owner ~= ARGV[4] then owners[owner] = true end
+  end
+  if not next(owners) then return end
+  for _, member in ipairs(redis.call('ZRANGE', ledger.queue, 0, -1)) do
+    if owners[string.match(member, '^%w+')] then remove_queued(ledger, member) end
   end
 end
 
--- Return the time of the first entry that does not fit its window together with the units placed now.
-local function find_overflow(ledger, times, units, first, index, at, taken)
-  for last = index, #times do
-    if times[last] >= at + ledger.window then return nil end
-    taken = taken + units[last]
-    while times[first] + ledger.window <= times[last] do
-      taken = taken - units[first]
-      first = first + 1
-    end
-    if taken > ledger.limit - ledger.units then return times[last] end
+-- Return the units that wait for earlier calls, and those that these calls are expected to use.
+local function count_before(ledger, position)
+  if ledger.queued == 0 and ledger.rest == 0 then return 0, 0 end
+  drop_silent(ledger)
+  local last = redis.call('ZREVRANGE', ledger.queue, 0, 0, 'WITHSCORES')
+  -- The queue expires if nothing is heard of any process.
+  if not last[2] or tonumber(last[2]) < 0 then ledger.queued, ledger.rest, ledger.changed = 0, 0, true end
+  if position == '+inf' or not last[2] or tonumber(last[2]) < tonumber(position) then
+    return ledger.queued, ledger.queued + ledger.rest
   end
+  local units, expected = 0, 0
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, '(0', '(' .. position)) do
+    local own, rest = parse_queued(member)
+    units, expected = units + own, expected + own + rest
+  end
+  return units, expected
 end
 
--- Return the first time from *at* on at which the units fit, and the units in the window then, if no entry follows.
--- It passes over the entries once.
-local function search(ledger, at)
-  local capacity, times, units = ledger.limit - ledger.units, {}, {}
-  local matches = between(ledger, at - ledger.window, '+inf')
-  for index = 1, #matches, 2 do
-    times[#times + 1], units[#units + 1] = tonumber(matches[index + 1]), parse_units(matches[index])
+-- Expect the call at *position* to use more units after its requests that wait now.
+local function expect(ledger, position, owner)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
+    local former = string.match(member, '^(%w+):r')
+    if former then remove_queued(ledger, member) end
+    if former == 'c' .. position then redis.call('ZREM', ledger.queue, former) end
   end
-  local first, index, taken = 1, 1, 0
-  while true do
-    while index <= #times and times[index] <= at do
-      taken = taken + units[index]
-      index = index + 1
-    end
-    while first < index and times[first] + ledger.window <= at do
-      taken = taken - units[first]
-      first = first + 1
-    end
-    local later
-    if taken > capacity then
-      local expiring = first
-      while taken > capacity do
-        taken = taken - units[expiring]
-        expiring = expiring + 1
-      end
-      first, later = expiring, times[expiring - 1] + ledger.window
-    else
-      later = find_overflow(ledger, times, units, first, index, at, taken)
-    end
-    if not later then return at, index > #times and taken or nil end
-    at = later
-  end
-end
-
--- Search at the end of a queue that is longer than a window. No request in its last window has been sent, so the units
--- in it are known. The cost does not depend on the length of the queue.
-local function search_tail(ledger)
-  local at, taken, capacity = ledger.full_until, ledger.tail, ledger.limit - ledger.units
-  while taken > capacity do
-    local after = '(' .. text(at - ledger.window)
-    local next_ = redis.call('ZRANGEBYSCORE', ledger.entries, after, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-    for _, entry in ipairs(redis.call('ZRANGEBYSCORE', ledger.entries, after, next_)) do
-      taken = taken - parse_units(entry)
-    end
-    at = next_ + ledger.window
-  end
-  return at, taken
-end
-
--- Discard the units of the queue's last window if the change at *at* is inside it.
-local function invalidate_tail(ledger, at)
-  if at > ledger.full_until - ledger.window then ledger.tail = nil end
-end
-
--- Return the first time at which the units fit.
-local function earliest(ledger, not_before)
-  local at = math.max(now, not_before, ledger.closed)
-  if ledger.sum + ledger.units <= ledger.limit then return at end
-  -- In a long queue each newcomer would search all of it again. Requests of this size do not fit before this time.
-  if ledger.units >= ledger.full then at = math.max(at, ledger.full_until) end
-  local tail
-  if ledger.tail and at == ledger.full_until and at - ledger.window >= now then
-    at, tail = search_tail(ledger)
-  else
-    at, tail = search(ledger, at)
-  end
-  if not_before <= now then
-    ledger.full, ledger.full_until, ledger.tail, ledger.changed = ledger.units, at, tail, true
-  end
-  return at
-end
-
--- Return when a reservation may be used, after those before it and the requests that have been sent already.
-local function due(ledger, turn)
-  local capacity, at = ledger.limit - ledger.units, math.max(now, ledger.closed)
-  while true do
-    local matches, before, taken = between(ledger, at - ledger.window, text(at)), {}, 0
-    for index = 1, #matches, 2 do
-      if queue_number(matches[index]) < turn and matches[index] ~= ledger.gone then
-        before[#before + 1] = index
-        taken = taken + parse_units(matches[index])
-      end
-    end
-    if taken <= capacity then return at end
-    for _, index in ipairs(before) do
-      taken = taken - parse_units(matches[index])
-      if taken <= capacity then
-        at = matches[index + 1] + ledger.window
-        break
-      end
-    end
-  end
+  if ledger.expected == 0 then return end
+  add_queued(ledger, position, string.format('%s:r%s:%.17g', owner, position, ledger.expected))
+  hear(ledger, owner)
 end
 
 local ledgers = {}
-for number = 1, (#KEYS - 3) / 2 do
+for number = 1, (#KEYS - 3) / 3 do
   ledgers[number] = open_ledger(number)
 end
 
-local function name_entries(ledger, turn)
-  ledger.waiting = string.format('w%.0f:%.17g', turn, ledger.units)
-  ledger.gone = string.format('g%.0f:%.17g', turn, ledger.units)
+local function name_entry(ledger, number)
+  return string.format('g%.0f:%.17g', number, ledger.units)
 end
 
-local function insert(at, turn)
-  for _, ledger in ipairs(ledgers) do
-    name_entries(ledger, turn)
-    redis.call('ZADD', ledger.entries, text(at), at > now and ledger.waiting or ledger.gone)
-    ledger.sum = ledger.sum + ledger.units
-    if ledger.tail and at == ledger.full_until then
-      ledger.tail = ledger.tail + ledger.units
-    else
-      invalidate_tail(ledger, at)
-    end
-    save(ledger, at)
+-- Return whether other requests of the call at *position* wait for the budget.
+local function has_waiting(ledger, position)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, position, position)) do
+    if not string.find(member, ':r', 1, true) then return true end
   end
+  return false
+end
+
+local function take(number, position)
+  for _, ledger in ipairs(ledgers) do
+    redis.call('ZADD', ledger.entries, text(now), name_entry(ledger, number))
+    ledger.sum = ledger.sum + ledger.units
+    local is_known = ledger.expected > 0 or ledger.queued > 0 or ledger.rest > 0
+    if position and is_known and not has_waiting(ledger, position) then expect(ledger, position, 'c' .. position) end
+    save(ledger)
+  end
+end
+
+-- Return the first time at which the units fit all budgets after those of earlier calls, and the budget that is slowest.
+local function find_due(position)
+  local due, slowest = now, nil
+  for number, ledger in ipairs(ledgers) do
+    local at = earliest(ledger, count_before(ledger, position) + ledger.units)
+    if at > due then due, slowest = at, number end
+  end
+  return due, slowest
+end
+
+local function name_queued(ledger, number)
+  return string.format('%s:%.0f:%.17g', ARGV[4], number, ledger.units)
+end
+
+local function enqueue(ledger, position, number)
+  add_queued(ledger, position, name_queued(ledger, number))
+  expect(ledger, position, ARGV[4])
+  hear(ledger, ARGV[4])
+end
+
+-- Return the units of a reservation. Returns whether it had taken them.
+local function give_back(number)
+  local had_taken = false
+  for _, ledger in ipairs(ledgers) do
+    if redis.call('ZREM', ledger.entries, name_entry(ledger, number)) > 0 then
+      had_taken, ledger.sum, ledger.changed = true, ledger.sum - ledger.units, true
+    end
+  end
+  return had_taken
+end
+
+-- Remove a reservation from the queues. Returns whether it was in one.
+local function leave(number)
+  local was_queued = false
+  for _, ledger in ipairs(ledgers) do
+    was_queued = remove_queued(ledger, name_queued(ledger, number)) or was_queued
+  end
+  return was_queued
 end
 
 local function remaining(ledger)
@@ -236,94 +261,100 @@ end
 
 local function save_changed()
   for _, ledger in ipairs(ledgers) do
-    if ledger.changed then save(ledger, now) end
+    if ledger.changed then save(ledger) end
   end
 end
 
 local commands = {}
 
 function commands.spend()
-  local at, turn = earliest(ledgers[1], 0), 0
+  local at, number = earliest(ledgers[1], ledgers[1].units), 0
   if at <= now then
-    turn = redis.call('INCR', KEYS[2])
-    insert(now, turn)
+    number = redis.call('INCR', KEYS[2])
+    take(number)
   end
-  return {at - now, remaining(ledgers[1]), turn}
+  return {at - now, remaining(ledgers[1]), number}
 end
 
 function commands.peek()
   return {0, remaining(ledgers[1])}
 end
 
+-- A position is a time in milliseconds, and the number of the call's first reservation to order calls within it.
 function commands.reserve(max_wait)
-  local at, later = now, now
-  -- All budgets have to fit at the same time. Moving one may break another, so this repeats until none moves.
-  repeat
-    at = later
-    for _, ledger in ipairs(ledgers) do
-      later = math.max(later, earliest(ledger, at))
-    end
-  until later == at
-  if at > now and at - now > tonumber(max_wait) then return {0, at - now, 0} end
-  local turn = redis.call('INCR', KEYS[2])
-  insert(at, turn)
-  return {1, at - now, turn}
+  local number, position = redis.call('INCR', KEYS[2]), ARGV[3]
+  local age = string.match(position, '^-(%d+)')
+  if age then position = string.format('%.0f', math.floor((now - age) / 1000) * 1024 + number % 1024) end
+  local due, slowest = find_due(position)
+  if not slowest then
+    take(number, position)
+    return {1, 0, number, position, 0}
+  end
+  -- Calls that were queued earlier may need further requests, which go first.
+  for _, ledger in ipairs(ledgers) do
+    -- A new call must not delay others that have been accepted, even if they arrived later.
+    local _, ahead = count_before(ledger, age and '+inf' or position)
+    due = math.max(due, earliest(ledger, ahead + ledger.units))
+  end
+  if due - now > tonumber(max_wait) then return {0, due - now, 0, position, 0} end
+  enqueue(ledgers[slowest], position, number)
+  return {1, due - now, number, position, slowest}
 end
 
 function commands.spare()
   local at = now
   for _, ledger in ipairs(ledgers) do
-    local units = ledger.units
-    ledger.units = math.min(units + math.max(1, ledger.limit * ROOM), ledger.limit)
-    at = math.max(at, earliest(ledger, 0))
-    ledger.units = units
+    local units = math.min(ledger.units + math.max(1, ledger.limit * ROOM), ledger.limit)
+    at = math.max(at, earliest(ledger, count_before(ledger, '+inf') + units))
   end
   if at > now then return {0, at - now, 0} end
-  local turn = redis.call('INCR', KEYS[2])
-  insert(now, turn)
-  return {1, 0, turn}
+  local number = redis.call('INCR', KEYS[2])
+  take(number)
+  return {1, 0, number}
 end
 
-function commands.confirm(turn)
-  local at = now
-  for _, ledger in ipairs(ledgers) do
-    name_entries(ledger, turn)
-    at = math.max(at, due(ledger, tonumber(turn)))
+-- Take the units of a queued reservation, or again those of one that was delayed after it had taken them.
+function commands.confirm(number)
+  local had_taken = give_back(number)
+  local due, slowest = find_due(ARGV[3])
+  local queue = slowest and ledgers[slowest]
+  if queue and redis.call('ZSCORE', queue.queue, name_queued(queue, number)) then
+    hear(queue, ARGV[4])
+    return {1, due - now, slowest}
   end
-  for _, ledger in ipairs(ledgers) do
-    local planned = redis.call('ZSCORE', ledger.entries, ledger.waiting)
-    -- A request that was delayed after its confirmation confirms again.
-    local before = planned or redis.call('ZSCORE', ledger.entries, ledger.gone)
-    if before then
-      redis.call('ZREM', ledger.entries, ledger.waiting, ledger.gone)
-      ledger.sum = ledger.sum - ledger.units
-      invalidate_tail(ledger, tonumber(before))
-    end
-    -- An entry that moves to an earlier time frees its later one.
-    if not planned or at < tonumber(planned) then ledger.full, ledger.full_until, ledger.tail = math.huge, 0, nil end
+  local known = (leave(number) or had_taken) and 1 or 0
+  if queue then
+    enqueue(queue, ARGV[3], number)
+    return {known, due - now, slowest}
   end
-  insert(at, turn)
-  return {1, at - now, 0}
+  take(number, ARGV[3])
+  return {known, 0, 0}
 end
 
-function commands.release(turn)
+function commands.release(number)
+  give_back(number)
+  leave(number)
   for _, ledger in ipairs(ledgers) do
-    name_entries(ledger, turn)
-    if redis.call('ZREM', ledger.entries, ledger.waiting, ledger.gone) > 0 then
-      ledger.sum, ledger.full, ledger.full_until, ledger.tail = ledger.sum - ledger.units, math.huge, 0, nil
-      save(ledger, now)
-    end
+    ledger.expected = 0
+    if ARGV[3] ~= '' and not has_waiting(ledger, ARGV[3]) then expect(ledger, ARGV[3], ARGV[4]) end
   end
   return {1, 0, 0}
+end
+
+-- Count a request that has been sent already, even if it does not fit.
+function commands.count()
+  local number = redis.call('INCR', KEYS[2])
+  take(number)
+  return {1, 0, number}
 end
 
 -- Count a request later, because it may have arrived so many microseconds after it was let through. Its response has
 -- arrived by now, and a future time would be in no window yet.
 function commands.late(argument)
-  local ledger, turn, late = ledgers[1], string.match(argument, '(%d+) (%d+)')
-  name_entries(ledger, turn)
-  local at = redis.call('ZSCORE', ledger.entries, ledger.gone)
-  if at then redis.call('ZADD', ledger.entries, text(math.min(at + late, now)), ledger.gone) end
+  local ledger, number, late = ledgers[1], string.match(argument, '(%d+) (%d+)')
+  local entry = name_entry(ledger, number)
+  local at = redis.call('ZSCORE', ledger.entries, entry)
+  if at then redis.call('ZADD', ledger.entries, text(math.min(at + late, now)), entry) end
   return {1, 0, 0}
 end
 
@@ -334,7 +365,6 @@ function commands.recount(entries)
     local at = now - age
     if at > now - ledger.window and redis.call('ZADD', ledger.entries, 'NX', text(at), entry) == 1 then
       ledger.sum, ledger.changed = ledger.sum + parse_units(entry), true
-      invalidate_tail(ledger, at)
     end
   end
   return {1, 0, 0}
@@ -360,7 +390,7 @@ end
 function commands.close(microseconds)
   for _, ledger in ipairs(ledgers) do
     ledger.closed = math.max(ledger.closed, now + microseconds)
-    save(ledger, now)
+    save(ledger)
     -- Every process receives it, because any of them may have to work without the store.
     local latest = math.max(ledger.closed, tonumber(redis.call('HGET', KEYS[3], 'closed') or 0))
     redis.call('HSET', KEYS[3], 'closed:' .. ledger.entries, text(ledger.closed), 'closed', text(latest))

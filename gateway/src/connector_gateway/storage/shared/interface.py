@@ -6,9 +6,11 @@ only clock: callers pass and receive durations, so that no process's clock has t
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
+from itertools import count
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from connector_gateway.kit.upstream.budget import Budget, Reservation
 
@@ -38,6 +40,25 @@ class ResolvedCharge(Struct):
     full_budget: Budget | None = None
     """The budget that ``budget`` is a share of, if it is one."""
 
+    expected_units: float = 0.0
+    """The units that the call is expected to use afterwards."""
+
+
+class CallPosition(Struct):
+    """The position of a call in the queues for budgets. All its requests have the same."""
+
+    arrived_at: float
+    """The arrival of the call, by this process's clock."""
+
+    number: int = field(default_factory=partial(next, count()))
+    """Distinguishes calls of the same instant."""
+
+    is_new: bool = True
+    """Whether no request of the call has been queued yet."""
+
+    key: int | None = None
+    """The position by the clock of the shared store, once it has assigned one."""
+
 
 class RateLimitWindow(Struct):
     """The state of a rate-limit window. If ``retry_after`` is above 0, the request was not counted."""
@@ -56,12 +77,8 @@ class StoredReservation(Reservation, Protocol):
     """A reservation of the store, with its result."""
 
     @property
-    def wait(self) -> float:
-        """The seconds until the reservation is due, at the time of the reservation."""
-
-    @property
     def granted(self) -> bool:
-        """False if it would have been due too late. Nothing was reserved then."""
+        """False if that would have been too late. Nothing was reserved then."""
 
 
 class Lease(Protocol):
@@ -83,10 +100,13 @@ class SharedCounters(Protocol):
     async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> StoredReservation:
-        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*.
+    async def reserve(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition | None = None
+    ) -> StoredReservation:
+        """Reserve all *charges* after those of earlier calls, or nothing if that is after *max_wait_seconds*.
 
-        A reservation that is due immediately is always granted. All budgets belong to one connector.
+        A call without a *position* has arrived now. A reservation that is due immediately is always granted. All
+        budgets belong to one connector.
         """
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
@@ -94,6 +114,9 @@ class SharedCounters(Protocol):
 
         Otherwise reserves nothing, and returns when to try again.
         """
+
+    async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
+        """Count a request that has been sent already, even if it does not fit."""
 
     async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from itertools import count, islice
+from itertools import islice
+from math import inf
 
 from msgspec import Struct
 
@@ -14,11 +15,13 @@ from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
     UPSTREAM,
+    CallPosition,
     RateLimitWindow,
     ResolvedCharge,
 )
 from connector_gateway.storage.shared.locks import NamedLocks
 from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
+from connector_gateway.storage.shared.waiting_line import Waiter
 
 MAX_IDLE_LOGS = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
@@ -26,65 +29,79 @@ MAX_IDLE_LOGS = 10_000
 CHECK_BATCH = 5_000
 """The number of logs to check in one call, which takes a few milliseconds."""
 
+LAST = (inf, 0)
+"""A position after all calls."""
+
 CHECKS_PER_NEW_LOG = 2
 """The number of logs to check for each new one, so that the number of idle ones stays limited."""
 
 
 class LocalReservation(Struct):
-    """A reservation, its due time, and its entries in the budgets' logs."""
+    """A request in the budgets' logs, or in the queue of one of them."""
 
-    clock: Clock
+    counters: "LocalCounters"
+    charges: Sequence[ResolvedCharge]
+    key: tuple[float, int]
+    """The position of its call."""
+
     at: float
-    wait: float
-    taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
-    number: int = 0
-    """The position in the queue."""
+    """The time at which the units were taken."""
 
+    is_new: bool = False
+    """Whether it is the first one of its call."""
+
+    wait: float = 0.0
     granted: bool = True
+    taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
+    waiter: Waiter | None = None
 
     def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
         """
-        late = self.clock.now() - self.at
+        late = self.counters.clock.now() - self.at
         return any(late > window.budget.per_seconds * STALE_FRACTION for window, _ in self.taken)
 
     def record_sent(self) -> None:
         """Count the request from now on, before its response arrives. Others may have used its reserved time."""
-        now = self.clock.now()
+        now = self.counters.clock.now()
         if now - self.at > NEGLIGIBLE_SECONDS:
             for window, entry in self.taken:
                 window.move(entry, now)
 
-    async def confirm(self) -> float:
-        """Confirm the reservation.
+    async def wait_turn(self) -> None:
+        """Wait until the request should be confirmed."""
+        if self.waiter is not None:
+            await self.waiter.wait(self.counters.clock, self.wait)
 
-        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+    async def confirm(self) -> float:
+        """Take the units if they fit now after those of earlier calls.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait.
         """
-        now = self.clock.now()
-        # An expired reservation is queued behind the requests that have been sent since.
-        for _, entry in self.taken:
-            entry.queue_number = self.number
-        # Timers fire late on a busy machine, so the actual times of earlier requests count, not their planned ones.
-        due = max(window.due_at(entry, now) for window, entry in self.taken)
-        if due != self.at:
-            self.at = due
-            for window, entry in self.taken:
-                window.move(entry, due)
-        if due <= now:
-            for _, entry in self.taken:
-                entry.queue_number = 0
-        return due - now
+        # The units of an expired reservation are taken again, from the current time.
+        self._return_units()
+        self.counters.place(self)
+        if self.wait > 0 and self.waiter is not None:
+            self.waiter.wake_others(self.counters.clock.now() + self.wait)
+        return self.wait
+
+    def _return_units(self) -> None:
+        for window, entry in self.taken:
+            window.remove(entry)
+        self.taken = ()
 
     def release(self) -> None:
         """Release the reservation."""
-        for window, entry in self.taken:
-            window.remove(entry)
+        if self.waiter is not None:
+            self.waiter.leave()
+        self._return_units()
+        self.counters.expect_nothing(self.charges, self.key)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
-        now = self.clock.now()
+        now = self.counters.clock.now()
         for window, entry in self.taken:
             window.record_response(entry, now)
 
@@ -99,7 +116,7 @@ class LocalCounters:
     counted_locally = 0
 
     def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
-        self._clock = clock
+        self.clock = clock
         self._locks = NamedLocks(timeouts or Timeouts())
         self._logs: dict[str, SlidingWindowLog] = {}
         self._unchecked_names: Iterator[str] = iter(())
@@ -108,14 +125,13 @@ class LocalCounters:
         self._blocked_until: dict[str, float] = {}
         """The end of each vendor's block by budget name, including budgets without a log."""
 
-        self._reservation_numbers = count(1)
         self._added_since_check = 0
         """The number of logs added since the last check."""
 
     async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
         self._drop_idle_before_use()
-        now, window = self._clock.now(), self._get_log(charge)
+        now, window = self.clock.now(), self._get_log(charge)
         at = window.earliest(now, charge.units)
         if at <= now:
             window.insert(LogEntry(now, charge.units))
@@ -124,31 +140,73 @@ class LocalCounters:
     async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
         self._drop_idle_before_use()
-        return RateLimitWindow(int(charge.budget.limit), int(self._get_log(charge).remaining(self._clock.now())))
+        return RateLimitWindow(int(charge.budget.limit), int(self._get_log(charge).remaining(self.clock.now())))
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> LocalReservation:
-        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
-        self._drop_idle_before_use()
-        now = self._clock.now()
-        requested = [(self._get_log(charge), charge.units) for charge in charges]
-        at = now
-        # All budgets have to fit at the same time. Moving one may break another, so this repeats until none moves.
-        while requested and (later := max([window.earliest(now, units, at) for window, units in requested])) > at:
-            at = later
-        # Rejected immediately, with the correct waiting time, instead of after the wait.
-        if at > now and at - now > max_wait_seconds:
-            return LocalReservation(self._clock, at, at - now, granted=False)
-        return self._insert_reservation(requested, now, at)
-
-    def _insert_reservation(
-        self, requested: Sequence[tuple[SlidingWindowLog, float]], now: float, at: float
+    async def reserve(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition | None = None
     ) -> LocalReservation:
-        number = next(self._reservation_numbers)
-        queue_number = number if at > now else 0
-        entries = [(window, LogEntry(at, units, queue_number)) for window, units in requested]
-        for window, entry in entries:
-            window.insert(entry)
-        return LocalReservation(self._clock, at, at - now, entries, number)
+        """Reserve all *charges* after those of earlier calls, or nothing if that is after *max_wait_seconds*."""
+        now = self.clock.now()
+        position = position or CallPosition(now)
+        reservation = LocalReservation(self, charges, (position.arrived_at, position.number), now)
+        reservation.is_new, position.is_new = position.is_new, False
+        self.place(reservation, now + max_wait_seconds)
+        return reservation
+
+    def place(self, reservation: LocalReservation, start_by: float | None = None) -> None:
+        """Take the units of *reservation* if they fit now after those of earlier calls, otherwise queue it.
+
+        A new one has a *start_by*, and is rejected if it is expected to wait for longer.
+        """
+        self._drop_idle_before_use()
+        now, key = self.clock.now(), reservation.key
+        requested = [(self._get_log(charge), charge) for charge in reservation.charges]
+        due, slowest = now, None
+        for window, charge in requested:
+            at = window.earliest(now, window.units_before(key, now)[0] + charge.units)
+            if at > due:
+                due, slowest = at, (window, charge)
+        if slowest is None:
+            self._take(reservation, requested, now)
+            return
+        # Calls that were queued earlier may need further requests, which go first.
+        if start_by is not None:
+            # A new call must not delay others that have been accepted, even if they arrived later.
+            ahead = LAST if reservation.is_new else key
+            due = max(
+                [
+                    window.earliest(now, window.units_before(ahead, now)[1] + charge.units)
+                    for window, charge in requested
+                ]
+            )
+        reservation.wait = due - now
+        # Rejected immediately, with the correct waiting time, instead of after the wait.
+        if start_by is not None and due > start_by:
+            reservation.granted = False
+            return
+        window, charge = slowest
+        if reservation.waiter is None:
+            reservation.waiter = Waiter(key, inf if start_by is None else start_by)
+        reservation.waiter.join(window.get_waiting(), charge)
+
+    def _take(
+        self, reservation: LocalReservation, requested: Sequence[tuple[SlidingWindowLog, ResolvedCharge]], now: float
+    ) -> None:
+        if reservation.waiter is not None:
+            reservation.waiter.leave()
+        reservation.at, reservation.wait = now, 0.0
+        reservation.taken = [(window, window.take(reservation.key, charge, now)) for window, charge in requested]
+
+    def expect_nothing(self, charges: Sequence[ResolvedCharge], key: tuple[float, int]) -> None:
+        """Expect no further requests of the call of *key*."""
+        for charge in charges:
+            window = self._logs.get(charge.name)
+            if window is not None and window.waiting is not None:
+                window.waiting.expect(key, 0.0, self.clock.now())
+
+    async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
+        """Count a request that has been sent already, even if it does not fit."""
+        self.count(charges, 0)
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> LocalReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
@@ -156,17 +214,24 @@ class LocalCounters:
         Otherwise reserves nothing, and returns when to try again.
         """
         self._drop_idle_before_use()
-        now = self._clock.now()
+        now = self.clock.now()
         requested = [(self._get_log(charge), charge) for charge in charges]
-        due = max([window.earliest(now, with_headroom(charge)) for window, charge in requested], default=now)
-        if due > now:
-            return LocalReservation(self._clock, due, due - now, granted=False)
-        return self._insert_reservation([(window, charge.units) for window, charge in requested], now, now)
+        due = max(
+            [
+                window.earliest(now, window.units_before(LAST, now)[0] + with_headroom(charge))
+                for window, charge in requested
+            ],
+            default=now,
+        )
+        reservation = LocalReservation(self, charges, LAST, now, wait=due - now, granted=due <= now)
+        if reservation.granted:
+            self._take(reservation, requested, now)
+        return reservation
 
     def count(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Count a request that the shared store let through under *number*, now, even if it does not fit here."""
         self._drop_idle_before_use()
-        now = self._clock.now()
+        now = self.clock.now()
         for charge in charges:
             window = self._get_log(charge)
             # This also removes entries that have left the window.
@@ -192,7 +257,7 @@ class LocalCounters:
         window = self._logs.get(name)
         if window is None:
             return None
-        return window.full_budget, window.sent_units(self._clock.now(), min(late, window.full_budget.per_seconds / 2))
+        return window.full_budget, window.sent_units(self.clock.now(), min(late, window.full_budget.per_seconds / 2))
 
     async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
@@ -200,7 +265,7 @@ class LocalCounters:
 
     def set_blocked(self, seconds_by_name: Mapping[str, float]) -> None:
         """Record the seconds for which budgets are blocked, by name, including budgets not used here."""
-        now = self._clock.now()
+        now = self.clock.now()
         self._blocked_until = {name: until for name, until in self._blocked_until.items() if until > now}
         for name, seconds in seconds_by_name.items():
             until = self._blocked_until[name] = max(self._blocked_until.get(name, 0.0), now + seconds)
@@ -214,17 +279,17 @@ class LocalCounters:
         }
         for name, window in self._logs.items():
             if name.startswith(prefix):
-                window.unblock()
+                window.blocked_until = 0.0
 
     def blocked_seconds(self, name: str) -> float:
         """Return the seconds for which a budget is still blocked by the vendor, ignoring suspensions."""
         until = self._blocked_until.get(name)
-        return 0.0 if until is None else max(0.0, until - self._clock.now())
+        return 0.0 if until is None else max(0.0, until - self.clock.now())
 
     def suspend(self, charge: ResolvedCharge, seconds: float) -> None:
         """Block a budget for *seconds* in this process only."""
         window = self._get_log(charge)
-        window.blocked_until = max(window.blocked_until, self._clock.now() + seconds)
+        window.blocked_until = max(window.blocked_until, self.clock.now() + seconds)
 
     def lock(self, name: str) -> AbstractAsyncContextManager[None]:
         """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
@@ -252,7 +317,7 @@ class LocalCounters:
         self._drop_idle_logs(CHECK_BATCH)
 
     def _drop_idle_logs(self, count: int) -> None:
-        now, names = self._clock.now(), list(islice(self._unchecked_names, count))
+        now, names = self.clock.now(), list(islice(self._unchecked_names, count))
         if len(names) < count:
             self._unchecked_names = iter(list(self._logs))
         for name in names:

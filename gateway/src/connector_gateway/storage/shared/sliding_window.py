@@ -1,11 +1,16 @@
 """Sliding-window log of one budget: its arithmetic, without a clock."""
 
 from bisect import bisect_left, bisect_right, insort
+from itertools import islice
+from math import ceil
 from operator import attrgetter
+from typing import Any
 
 from msgspec import Struct
 
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import ResolvedCharge
+from connector_gateway.storage.shared.waiting_line import WaitingLine
 
 MIN_SAMPLES = 10
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
@@ -49,13 +54,10 @@ PRUNE_FROM = 32
 
 
 class LogEntry(Struct, eq=False):
-    """``units`` taken at ``at``, in epoch seconds, in the past or the future."""
+    """``units`` taken at ``at``, in epoch seconds."""
 
     at: float
     units: float
-    queue_number: int = 0
-    """The number in the queue while the entry waits, or 0 once its request may be sent."""
-
     number: int = 0
     """The number under which the shared store also counts it. Below 0 if that was reported afterwards, 0 if not at all.
     """
@@ -67,40 +69,63 @@ _at = attrgetter("at")
 class SlidingWindowLog:
     """Entries in order of time. No window of the budget ever holds more than its limit."""
 
-    __slots__ = ("_entries", "_full_until", "_head", "_send_delay", "_sum", "blocked_until", "budget", "full_budget")
+    __slots__ = ("_entries", "_head", "_send_delay", "_sum", "blocked_until", "budget", "full_budget", "waiting")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = self.full_budget = budget
         """The budget to count by, and the full budget, if the former is a share of it."""
 
         self.blocked_until = 0.0
+        self.waiting: WaitingLine | None = None
+        """The requests that wait for this budget, or None if none did."""
+
         self._entries: list[LogEntry] = []
         self._head = 0
         self._sum = 0.0
-        self._full_until = (float("inf"), 0.0)
         self._send_delay = SendDelay()
 
-    def unblock(self) -> None:
-        """Remove a block of the vendor before its end."""
-        self.blocked_until, self._full_until = 0.0, (float("inf"), 0.0)
+    def earliest(self, now: float, units: float) -> float:
+        """Return the first time from *now* on by which *units* can have been sent in order. *now* must never decrease.
 
-    def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
-        """Return the first time from *now* and *not_before* on at which *units* fit. *now* must never decrease."""
-        if units > self.budget.limit:
-            raise ValueError(f"{units} units exceed a budget of {self.budget.limit}.")
+        They can be those of several requests, and more than the limit.
+        """
         self._expire(now)
-        at = max(now, not_before, self.blocked_until)
-        if self._sum + units <= self.budget.limit:
-            return at
-        # In a long queue each newcomer would search all of it again. Requests of this size do not fit before this time.
-        full_for, until = self._full_until
-        if units >= full_for:
-            at = max(at, until)
-        while (later := self._overflow(at, units)) is not None:
-            at = later
-        if not_before <= now:
-            self._full_until = (units, at)
-        return at
+        start, limit = max(now, self.blocked_until), self.budget.limit
+        missing = self._sum + units - limit
+        if missing <= 0:
+            return start
+        entries, first = self._entries, self._head
+        if start > now:
+            first = bisect_right(entries, start, lo=first, key=self._leaves_at)
+            missing = sum([entry.units for entry in entries[first:]]) + units - limit
+            if missing <= 0:
+                return start
+        # Each full window lets through the limit. The remainder fits once that many units have left the window.
+        windows = ceil(missing / limit) - 1
+        missing -= windows * limit
+        for entry in islice(entries, first, None):
+            missing -= entry.units
+            if missing <= 0:
+                return self._leaves_at(entry) + windows * self.budget.per_seconds
+        return start + (windows + 1) * self.budget.per_seconds
+
+    def units_before(self, key: Any, now: float) -> tuple[float, float]:
+        """Return the units that wait for earlier calls than *key*, and those that these calls are expected to use."""
+        return (0.0, 0.0) if self.waiting is None else self.waiting.count_before(key, now)
+
+    def take(self, key: Any, charge: ResolvedCharge, now: float) -> LogEntry:
+        """Add the units of *charge* for the call of *key*."""
+        entry = LogEntry(now, charge.units)
+        self.insert(entry)
+        if charge.expected_units > 0 or self.waiting is not None:
+            self.get_waiting().expect(key, charge.expected_units, now)
+        return entry
+
+    def get_waiting(self) -> WaitingLine:
+        """Return the requests that wait for this budget."""
+        if self.waiting is None:
+            self.waiting = WaitingLine()
+        return self.waiting
 
     def insert(self, entry: LogEntry) -> None:
         """Add *entry*, which must fit at its time."""
@@ -116,7 +141,6 @@ class SlidingWindowLog:
         if index is not None:
             del self._entries[index]
             self._sum -= entry.units
-            self._full_until = (float("inf"), 0.0)
 
     def forget_number(self, number: int) -> None:
         """Remove the entries that the shared store counts under *number*."""
@@ -124,12 +148,10 @@ class SlidingWindowLog:
             self.remove(entry)
 
     def move(self, entry: LogEntry, at: float) -> None:
-        """Move *entry* to another time. Moving it later does not free any usable capacity."""
-        full_until = self._full_until if at >= entry.at else (float("inf"), 0.0)
+        """Move *entry* to another time."""
         self.remove(entry)
         entry.at = at
         self.insert(entry)
-        self._full_until = full_until
 
     def record_response(self, entry: LogEntry, now: float) -> None:
         """Count *entry* from the latest time at which its request can have arrived."""
@@ -139,23 +161,6 @@ class SlidingWindowLog:
             del self._entries[index]
             entry.at += late
             insort(self._entries, entry, lo=index, key=_at)
-
-    def due_at(self, entry: LogEntry, now: float) -> float:
-        """Return when *entry* may be sent, after those before it in the queue and those that have been sent already."""
-        capacity = self.budget.limit - entry.units
-        at = max(now, self.blocked_until)
-        while True:
-            first = bisect_right(self._entries, at, lo=self._head, key=self._leaves_at)
-            others = self._entries[first : bisect_right(self._entries, at, lo=first, key=_at)]
-            before = [other for other in others if other.queue_number < entry.queue_number]
-            used = sum(other.units for other in before)
-            if used <= capacity:
-                return at
-            for other in before:
-                used -= other.units
-                if used <= capacity:
-                    at = self._leaves_at(other)
-                    break
 
     def remaining(self, now: float) -> float:
         """Return the units that are left in the window that ends at *now*."""
@@ -174,7 +179,7 @@ class SlidingWindowLog:
         """
         self._expire(now)
         first = bisect_right(self._entries, now - late, hi=self._head, key=self._leaves_at)
-        return [entry for entry in self._entries[first:] if entry.queue_number == 0]
+        return self._entries[first:]
 
     @property
     def has_samples(self) -> bool:
@@ -187,27 +192,7 @@ class SlidingWindowLog:
         if self._head < len(self._entries):
             return False
         self._entries, self._head, self._sum = [], 0, 0.0
-        return now >= self.blocked_until
-
-    def _overflow(self, at: float, units: float) -> float | None:
-        """Return a later time to try if *units* at *at* would overflow a window that contains them, otherwise None."""
-        per_seconds, capacity, entries = self.budget.per_seconds, self.budget.limit - units, self._entries
-        first = bisect_right(entries, at, lo=self._head, key=self._leaves_at)
-        middle = bisect_right(entries, at, lo=first, key=_at)
-        used = sum(entry.units for entry in entries[first:middle])
-        if used > capacity:
-            while used > capacity:
-                used -= entries[first].units
-                first += 1
-            return self._leaves_at(entries[first - 1])
-        for last in entries[middle : bisect_left(entries, at + per_seconds, lo=middle, key=_at)]:
-            used += last.units
-            while self._leaves_at(entries[first]) <= last.at:
-                used -= entries[first].units
-                first += 1
-            if used > capacity:
-                return last.at
-        return None
+        return now >= self.blocked_until and not self.waiting
 
     def _find(self, entry: LogEntry) -> int | None:
         entries, at = self._entries, entry.at

@@ -17,6 +17,7 @@ from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import (
+    CallPosition,
     Lease,
     RateLimitWindow,
     ResolvedCharge,
@@ -53,24 +54,16 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class FallbackReservation:
-    """A reservation in the store.
-
-    While the store is unavailable, also one of the local share, which may be due first.
-    """
+    """A reservation in the store, or in the local share while the store is unavailable."""
 
     shared: "FallbackCounters"
     charges: Sequence[ResolvedCharge]
+    position: CallPosition
     stored: "ValkeyReservation | None" = None
     """The reservation in the store, or None if the store has not been reachable yet."""
 
-    stored_at: float = 0.0
-    """The time at which the store's reservation is due, or at which to query the store again."""
-
     local: StoredReservation | None = None
-    """The reservation of the local share, or None if the store was always available."""
-
-    local_at: float = 0.0
-    """The time at which the local reservation is due."""
+    """The reservation of the local share, or None while the store is available."""
 
     is_recorded: bool = False
     """Whether this process has recorded that the store let the request through."""
@@ -78,17 +71,22 @@ class FallbackReservation:
     @property
     def granted(self) -> bool:
         """False if the reservation would have been due too late."""
-        reservation = self.stored or self.local
+        reservation = self.local or self.stored
         return reservation is None or reservation.granted
 
     @property
     def wait(self) -> float:
-        """The seconds until the reservation is due, or until the next confirmation, at the time of the reservation."""
-        if self.stored is not None:
-            return self.stored.wait
-        # A request that waits for the local share returns to the store's queue as soon as the store is available.
-        max_wait = PROBE_SECONDS if self.granted else inf
-        return min(self.local.wait, max_wait) if self.local is not None else 0.0
+        """The seconds until the request can be sent, or until the next attempt, at the time of the last one."""
+        if self.local is not None:
+            # A queued request may return to the store's queue as soon as the store is available.
+            return min(self.local.wait, PROBE_SECONDS) if self.local.granted else self.local.wait
+        return 0.0 if self.stored is None else self.stored.wait
+
+    async def wait_turn(self) -> None:
+        """Wait until the request should be confirmed."""
+        reservation = self.local or self.stored
+        if reservation is not None:
+            await reservation.wait_turn()
 
     def is_expired(self) -> bool:
         """Return True if the reservation has expired.
@@ -118,42 +116,33 @@ class FallbackReservation:
         return await self._confirm_locally(unavailable)
 
     async def _confirm_in_store(self) -> float:
-        remaining = self.stored_at - self.shared.clock.now()
         if self.stored is None:
-            self.stored = await self.shared.store.reserve(self.charges, inf)
-            wait = self.stored.wait
-        # All waiting requests come together when the store returns. It would be slow again if each of them queried it.
-        elif remaining > 0 and self.local is not None:
-            wait = remaining
+            self.stored = await self.shared.store.reserve(self.charges, inf, self.position)
         else:
-            wait = await self.stored.confirm()
-        self.stored_at = self.shared.clock.now() + wait
+            await self.stored.confirm()
         if self.local is not None:
             self.local.release()
             self.local = None
         if self.is_recorded:
             self.shared.forget(self.charges, self.stored.number)
-        self.is_recorded = wait <= 0
+        self.is_recorded = self.stored.wait <= 0
         if self.is_recorded:
             self.shared.record(self.charges, self.stored.number)
-        return wait
+        return self.stored.wait
 
     async def _confirm_locally(self, unavailable: StoreUnavailable | None) -> float:
         if self.local is None:
-            self.local = await self.shared.reserve_local_quota(self.charges, inf, unavailable)
-            self.local_at = self.shared.clock.now() + self.local.wait
-        elif unavailable is not None:
-            self.shared.enter_degraded_mode(unavailable)
-        remaining = self.local_at - self.shared.clock.now()
-        if remaining <= 0:
+            self.local = await self.shared.reserve_local_quota(self.charges, inf, self.position, unavailable)
+        else:
+            if unavailable is not None:
+                self.shared.enter_degraded_mode(unavailable)
             self.shared.suspend_short_windows(self.charges)
-            remaining = await self.local.confirm()
-            self.local_at = self.shared.clock.now() + remaining
-        if remaining <= 0:
+            await self.local.confirm()
+        if self.stored is not None:
+            self.stored.release()
+        if self.local.wait <= 0:
             self.shared.recount.mark_dirty(self.charges)
-            if self.stored is not None:
-                self.stored.release()
-        return min(remaining, PROBE_SECONDS)
+        return self.wait
 
     def release(self) -> None:
         """Release the reservation."""
@@ -282,28 +271,36 @@ class FallbackCounters:
         window.is_local = True
         return window
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> StoredReservation:
-        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
+    async def reserve(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition | None = None
+    ) -> StoredReservation:
+        """Reserve all *charges* after those of earlier calls, or nothing if that is after *max_wait_seconds*."""
+        position = position or CallPosition(self.clock.now())
         unavailable = None
         if self._unavailable_since is None:
             try:
-                return self._wrap_reservation(charges, await self.store.reserve(charges, max_wait_seconds))
+                stored = await self.store.reserve(charges, max_wait_seconds, position)
+                return self._wrap_reservation(charges, position, stored)
             except StoreUnavailable as error:
                 unavailable = error
-        local = await self.reserve_local_quota(charges, max_wait_seconds, unavailable)
+        local = await self.reserve_local_quota(charges, max_wait_seconds, position, unavailable)
         if local.wait <= 0:
             self.recount.mark_dirty(charges)
-        return FallbackReservation(self, charges, local=local, local_at=self.clock.now() + local.wait)
+        return FallbackReservation(self, charges, position, local=local)
 
     async def reserve_local_quota(
-        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, error: StoreUnavailable | None = None
+        self,
+        charges: Sequence[ResolvedCharge],
+        max_wait_seconds: float,
+        position: CallPosition,
+        error: StoreUnavailable | None = None,
     ) -> StoredReservation:
-        """Reserve a time in the local share."""
+        """Reserve units of the local share."""
         if error is not None:
             self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
-        return await self._local.reserve(self._local_charges(charges), max_wait_seconds)
+        return await self._local.reserve(self._local_charges(charges), max_wait_seconds, position)
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
@@ -312,7 +309,8 @@ class FallbackCounters:
         """
         try:
             if self._unavailable_since is None:
-                return self._wrap_reservation(charges, await self.store.try_reserve_idle(charges))
+                position = CallPosition(self.clock.now())
+                return self._wrap_reservation(charges, position, await self.store.try_reserve_idle(charges))
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)
         self._check_not_too_long()
@@ -323,12 +321,23 @@ class FallbackCounters:
         return reservation
 
     def _wrap_reservation(
-        self, charges: Sequence[ResolvedCharge], reservation: "ValkeyReservation"
+        self, charges: Sequence[ResolvedCharge], position: CallPosition, reservation: "ValkeyReservation"
     ) -> StoredReservation:
-        noted = reservation.granted and reservation.wait <= 0
-        if noted:
+        is_sent = reservation.granted and reservation.wait <= 0
+        if is_sent:
             self.record(charges, reservation.number)
-        return FallbackReservation(self, charges, reservation, self.clock.now() + reservation.wait, is_recorded=noted)
+        return FallbackReservation(self, charges, position, reservation, is_recorded=is_sent)
+
+    async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
+        """Count a request that has been sent already, even if it does not fit."""
+        try:
+            if self._unavailable_since is None:
+                await self.store.count_sent(charges)
+                return
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
+        await self._local.count_sent(self._local_charges(charges))
+        self.recount.mark_dirty(charges)
 
     def record(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Record a request that the store has granted, because the local share includes earlier requests."""
@@ -411,10 +420,12 @@ class FallbackCounters:
         # Every live process takes the same share, and none knows what the others use.
         limit = budget.limit * LOCAL_QUOTA / max(1, self._processes())
         if limit >= max_units:
-            return ResolvedCharge(charge.name, Budget(limit, budget.per_seconds), charge.units, budget)
+            return ResolvedCharge(
+                charge.name, Budget(limit, budget.per_seconds), charge.units, budget, charge.expected_units
+            )
         # A share smaller than one request would never release it, so the same rate applies over a longer window.
         long_budget = Budget(max_units, budget.per_seconds * max_units / limit)
-        return ResolvedCharge(charge.name, long_budget, charge.units, budget)
+        return ResolvedCharge(charge.name, long_budget, charge.units, budget, charge.expected_units)
 
     def _remember_units(self, name: str, units: float) -> None:
         # Reinserted, so that the first entry is the least recently used one.

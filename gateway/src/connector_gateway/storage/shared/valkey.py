@@ -14,6 +14,7 @@ from math import inf
 from secrets import token_hex
 from typing import Any, Self
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 from zlib import crc32
 
 from valkey.asyncio.connection import AbstractConnection, ConnectionPool
@@ -26,6 +27,7 @@ from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
     UPSTREAM,
+    CallPosition,
     RateLimitWindow,
     ResolvedCharge,
     StoreUnavailable,
@@ -33,6 +35,7 @@ from connector_gateway.storage.shared.interface import (
 from connector_gateway.storage.shared.lost_count_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import SendDelay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
+from connector_gateway.storage.shared.waiting_line import Waiter, WaitingLine
 
 TIMEOUT_SECONDS = 0.5
 """The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
@@ -80,6 +83,9 @@ class ValkeyReservation:
 
     store: "ValkeyCounters"
     charges: Sequence[ResolvedCharge]
+    key: int
+    """The position of its call."""
+
     number: int
     wait: float
     granted: bool
@@ -89,18 +95,41 @@ class ValkeyReservation:
     confirmed_at: float
     """The time of the store's response. The store let the request through before that."""
 
-    async def confirm(self) -> float:
-        """Confirm the reservation.
+    waiter: Waiter | None = None
 
-        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+    async def wait_turn(self) -> None:
+        """Wait until the request should be confirmed."""
+        if self.waiter is not None:
+            await self.waiter.wait(self.store.clock, self.wait)
+
+    async def confirm(self) -> float:
+        """Take the units if they fit now after those of earlier calls.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait.
         """
         for _ in range(MAX_CONFIRMATIONS):
             self.queried_at = self.store.clock.now()
-            _, wait, _ = await self.store.call_script("confirm", self.number, self.charges)
+            known, wait, slowest = await self.store.call_script("confirm", self.number, self.charges, self.key)
             self.confirmed_at = self.store.clock.now()
             if wait > 0 or not self.is_expired():
                 break
-        return wait / MICRO
+        self.wait = wait / MICRO
+        if slowest > 0:
+            self.enqueue(slowest, inf, is_known=known == 1)
+        elif self.waiter is not None:
+            self.waiter.leave()
+        return self.wait
+
+    def enqueue(self, slowest: int, start_by: float, *, is_known: bool = True) -> None:
+        """Wait in the queue of the budget of number *slowest*, by default until *start_by*."""
+        if self.waiter is None:
+            self.waiter = Waiter(self.key, start_by)
+        charge = self.charges[slowest - 1]
+        self.waiter.join(self.store.line(charge.name), charge)
+        # The store has dropped the requests of this process, because it was silent for too long.
+        if not is_known:
+            self.waiter.wake_others(inf)
+        self.waiter.wake_others(self.store.clock.now() + self.wait)
 
     def is_expired(self) -> bool:
         """Return True if the reservation has expired.
@@ -121,7 +150,9 @@ class ValkeyReservation:
 
     def release(self) -> None:
         """Release the reservation."""
-        self.store.release(self.charges, self.number)
+        if self.waiter is not None:
+            self.waiter.leave()
+        self.store.release(self.charges, self.number, self.key)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
@@ -168,7 +199,9 @@ class ValkeyCounters:
     script: str = COUNTING
     prefix: str = ""
     version: str = ""
+    _process: str = field(default_factory=partial(token_hex, 4))
     _send_delays: dict[str, SendDelay] = field(default_factory=dict)
+    _lines: WeakValueDictionary[str, WaitingLine] = field(default_factory=WeakValueDictionary)
     _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
@@ -219,43 +252,67 @@ class ValkeyCounters:
         _, remaining = await self.call_script("peek", "", [charge])
         return RateLimitWindow(int(charge.budget.limit), remaining)
 
-    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
-        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
-        return await self._reserve("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, charges)
+    async def reserve(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition | None = None
+    ) -> ValkeyReservation:
+        """Reserve all *charges* after those of earlier calls, or nothing if that is after *max_wait_seconds*."""
+        since = self.clock.now()
+        position = position or CallPosition(since)
+        if not charges:
+            return self._create_reservation(charges, (1, 0, 0), since)
+        key = -max(0, round((since - position.arrived_at) * MICRO)) if position.key is None else position.key
+        max_wait = min(max(max_wait_seconds, 0.0), 1e9) * MICRO
+        granted, wait, number, key, slowest = await self.call_script(
+            "reserve", max_wait, charges, "-0" if key == 0 else key, abandoned=partial(self._release_abandoned, charges)
+        )
+        position.key = int(key)
+        reservation = self._create_reservation(charges, (granted, wait, number), since, position.key)
+        if slowest > 0:
+            reservation.enqueue(slowest, self.clock.now() + max_wait_seconds)
+        elif reservation.granted and reservation.is_expired():
+            await reservation.confirm()
+        return reservation
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> ValkeyReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
         """
-        reservation = await self._reserve("spare", "", charges)
-        if reservation.granted and reservation.wait > 0:
+        since = self.clock.now()
+        response = await self.call_script("spare", "", charges, abandoned=partial(self._release_abandoned, charges))
+        reservation = self._create_reservation(charges, response, since)
+        if reservation.granted and reservation.is_expired() and await reservation.confirm() > 0:
             reservation.release()
             reservation.granted = False
         return reservation
 
-    async def _reserve(self, command: str, argument: Any, charges: Sequence[ResolvedCharge]) -> ValkeyReservation:
-        since = self.clock.now()
-        if not charges:
-            return ValkeyReservation(self, charges, 0, 0.0, granted=True, queried_at=since, confirmed_at=since)
-        give_back = partial(self._release_abandoned, charges)
-        granted, wait, number = await self.call_script(command, argument, charges, abandoned=give_back)
-        reservation = ValkeyReservation(
-            self, charges, number, wait / MICRO, granted == 1, queried_at=since, confirmed_at=self.clock.now()
-        )
-        if reservation.granted and reservation.wait <= 0 and reservation.is_expired():
-            reservation.wait = await reservation.confirm()
-        return reservation
+    def _create_reservation(
+        self, charges: Sequence[ResolvedCharge], response: Sequence[int], since: float, key: int = 0
+    ) -> ValkeyReservation:
+        granted, wait, number = response
+        now = self.clock.now()
+        return ValkeyReservation(self, charges, key, number, wait / MICRO, granted == 1, since, now)
+
+    def line(self, name: str) -> WaitingLine:
+        """Return the requests of this process that wait for the budget *name*."""
+        line = self._lines.get(name)
+        if line is None:
+            line = self._lines[name] = WaitingLine()
+        return line
+
+    async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
+        """Count a request that has been sent already, even if it does not fit."""
+        await self.call_script("count", "", charges)
 
     def _release_abandoned(self, charges: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
         """Release a reservation whose caller was cancelled before the response arrived."""
         if response[0] == 1:
-            self.release(charges, response[2])
+            self.release(charges, response[2], response[3] if len(response) > 3 else "")
 
-    def release(self, charges: Sequence[ResolvedCharge], number: int) -> None:
-        """Release a reservation."""
+    def release(self, charges: Sequence[ResolvedCharge], number: int, key: Any) -> None:
+        """Release a reservation of the call at position *key*."""
         if charges:
-            self._pipeline.send_no_reply(*self._command("release", number, charges))
+            self._pipeline.send_no_reply(*self._command("release", number, charges, key))
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
         """Count sent requests, unless they are counted already."""
@@ -301,7 +358,7 @@ class ValkeyCounters:
                 # future.
                 self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [charge]))
                 continue
-            entries, _ = self._keys(charge.name)
+            entries, *_ = self._keys(charge.name)
             # It needs the same number of digits as the script writes, or the entry would not be found.
             entry = f"g{number}:{charge.units:.17g}"
             self._pipeline.send_no_reply(
@@ -397,10 +454,11 @@ class ValkeyCounters:
         command: str,
         argument: Any,
         charges: Sequence[ResolvedCharge],
+        position: Any = "",
         abandoned: Callable[[Any], None] | None = None,
     ) -> Sequence[int]:
         """Run a command of the script and return its response."""
-        return await self._eval(self._command(command, argument, charges), abandoned)
+        return await self._eval(self._command(command, argument, charges, position), abandoned)
 
     async def _eval(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
         try:
@@ -415,20 +473,22 @@ class ValkeyCounters:
         keys = self._keys_of(tag)
         return self._eval(["EVALSHA", self._digest, len(keys), *keys, *values])
 
-    def _command(self, command: str, argument: Any, charges: Sequence[ResolvedCharge]) -> list[Any]:
+    def _command(self, command: str, argument: Any, charges: Sequence[ResolvedCharge], position: Any = "") -> list[Any]:
         keys = self._keys_of(_tag(charges[0].name))
-        values: list[Any] = [command, argument]
+        values: list[Any] = [command, argument, position, self._process]
         for charge in charges:
             keys += self._keys(charge.name)
-            values += (charge.budget.limit, round(charge.budget.per_seconds * MICRO), charge.units)
+            budget = charge.budget
+            window = round(budget.per_seconds * MICRO)
+            values += (budget.limit, window, charge.units, charge.expected_units)
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
 
     def _keys_of(self, tag: str) -> list[str]:
         return [self._key(tag, suffix) for suffix in ("began", "turns", "told")]
 
-    def _keys(self, name: str) -> tuple[str, str]:
+    def _keys(self, name: str) -> tuple[str, str, str]:
         tag = _tag(name)
-        return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts")
+        return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts"), self._key(tag, f"{name}:queue")
 
     def _key(self, tag: str, suffix: str) -> str:
         # The part in braces determines the cluster slot, so all budgets of a connector are in the same slot.
