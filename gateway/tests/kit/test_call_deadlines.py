@@ -47,7 +47,7 @@ async def arrived_call(vendor: VendorServer) -> AsyncIterator[Caller]:
         yield Caller(upstream, pacer, clock)
 
 
-@requirement("common-230")
+@requirement("common-234")
 async def test_requests_of_a_call_may_take_the_queue_time_in_all_and_their_own(vendor: VendorServer) -> None:
     async with arrived_call(vendor) as caller:
         await caller.block(25)
@@ -63,7 +63,7 @@ async def test_requests_of_a_call_may_take_the_queue_time_in_all_and_their_own(v
     assert 45 == caller.clock.at - NOON
 
 
-@requirement("common-230")
+@requirement("common-234")
 async def test_waiting_for_the_vendor_and_for_other_calls_on_the_object_does_not_count(vendor: VendorServer) -> None:
     async with arrived_call(vendor) as caller:
         caller.clock.at += 50
@@ -73,7 +73,7 @@ async def test_waiting_for_the_vendor_and_for_other_calls_on_the_object_does_not
         assert 78 == await caller.send()
 
 
-@requirement("common-230")
+@requirement("common-234")
 async def test_a_call_that_has_taken_too_long_sends_nothing_more(vendor: VendorServer) -> None:
     async with arrived_call(vendor) as caller:
         await caller.send()
@@ -84,7 +84,7 @@ async def test_a_call_that_has_taken_too_long_sends_nothing_more(vendor: VendorS
     assert 1 == len(vendor.requests)
 
 
-@requirement("common-230")
+@requirement("common-234")
 async def test_a_write_that_has_changed_something_continues(vendor: VendorServer) -> None:
     async with arrived_call(vendor) as caller:
         await caller.send(writes=True)
