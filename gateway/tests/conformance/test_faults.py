@@ -1,6 +1,7 @@
 """Every connector with a vendor that fails, hangs, truncates, throttles or is unreachable."""
 
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -175,7 +176,9 @@ def test_a_read_that_keeps_failing_returns_upstream_error(
 
     assert (502, "upstream_error") == (reply.status, reply.code)
     assert "html" not in str(reply.body).lower()
-    assert ATTEMPTS == len(all_connectors.gateway.journal(connector))
+    # Some reads send several requests concurrently.
+    attempts = Counter(path for _, path, _ in all_connectors.gateway.journal(connector))
+    assert ATTEMPTS == max(attempts.values())
 
 
 @every_connector

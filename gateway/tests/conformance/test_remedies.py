@@ -574,6 +574,8 @@ NOT_FOLLOWED: Mapping[str, str] = {
     "upstream_unavailable": VENDOR,
     "outcome_unknown": "the remedy is to look in the application and to repeat with the key; tests of doubts do",
     "internal_error": "no call brings it about",
+    "agents_off": "the remedy is a setting of the operator",
+    "confirmation_required": "a person confirms it; tests of confirmations repeat the call with the token",
 }
 
 

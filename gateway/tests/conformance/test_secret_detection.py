@@ -1,5 +1,6 @@
 """The detection of secrets in the output of a gateway works."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_urlsafe
@@ -137,6 +138,12 @@ def hook_secret(person: BrowserUser) -> str:
     return secret
 
 
+def learned(kind: str) -> str:
+    secret = secrets.token_urlsafe(32)
+    LEAKS.learn([secret], kind)
+    return secret
+
+
 KINDS: dict[str, Callable[[BrowserUser], str]] = {
     "a secret of a connection": issued_token,
     "a secret of a client": lambda person: person.gateway.sandbox.emulators["notes"].client()["client_secret"],
@@ -150,6 +157,9 @@ KINDS: dict[str, Callable[[BrowserUser], str]] = {
     "a session": session,
     "a webhook's secret": webhook_secret,
     "a hook's secret": hook_secret,
+    # Learned where they are created in the tests of OAuth.
+    "an agent's code": lambda _: learned("an agent's code"),
+    "an agent's token": lambda _: learned("an agent's token"),
 }
 
 

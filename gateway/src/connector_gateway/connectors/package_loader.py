@@ -40,7 +40,7 @@ RESERVED_OPERATIONS = frozenset({"request", "download", "observe_events", "deliv
 
 OWN_SETTINGS = frozenset(
     {
-        *("access", "admin", "api", "base", "connectors", "console", "database", "decrypt"),
+        *("access", "admin", "agent", "api", "base", "connectors", "console", "database", "decrypt"),
         *("download", "env", "forwarded", "grace", "keep", "link", "log", "max", "metrics", "operator", "port"),
         *("private", "queue", "quota", "retire", "run", "secret", "service", "shared", "stop", "storage", "traces"),
         *("trusted", "upstream", "url", "watch", "workers"),
