@@ -79,11 +79,14 @@ async def test_tools_and_resources_that_are_not_selected_do_not_exist(gateway: G
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("?connectors=slack", "slack is not allowed in connectors, but notes, boards, mail, chat, crm, tables."),
-        ("?connectors=", "An empty value is not allowed in connectors, but notes, "),
+        ("?connectors=slack", "connectors cannot be slack. Allowed: notes, boards, mail, chat, crm, tables."),
+        ("?connectors=", "connectors cannot be empty. Allowed: notes, "),
         ("?operations=notes_create_pages", "Did you mean notes_create_page?"),
-        ("?read_only=yes", "yes is not allowed in read_only, but true, false."),
-        ("?connector=notes", "The URL has no parameter connector, but connectors, operations, read_only, find."),
+        ("?read_only=yes", "read_only cannot be yes. Allowed: true, false."),
+        (
+            "?connector=notes",
+            "Unknown parameter connector in the URL. Allowed: connectors, operations, read_only, find.",
+        ),
         ("?connectors=mail&operations=notes_*", "The URL selects no tool: no operation matches all of connectors,"),
         ("?read_only=true&operations=mail_send_message", "The URL selects no tool"),
     ],
@@ -108,7 +111,7 @@ async def test_the_command_has_the_same_options(gateway: Gateway) -> None:
 def test_an_invalid_option_of_the_command_is_reported(gateway: Gateway) -> None:
     invalid = CliRunner().invoke(main, ["mcp", "--connectors", "slack"], env=named(gateway))
 
-    assert "slack is not allowed in connectors, but notes, boards, mail, chat, crm, tables." in invalid.stderr
+    assert "connectors cannot be slack. Allowed: notes, boards, mail, chat, crm, tables." in invalid.stderr
 
 
 # Several connections

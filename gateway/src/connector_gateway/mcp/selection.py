@@ -81,9 +81,8 @@ def _violations(name: str, value: str, tools: Mapping[str, Tool]) -> Iterator[De
 def _message(violations: Sequence[Detail]) -> str:
     """Return a sentence per violation, which names the allowed values."""
     return " ".join(
-        f"{truncate(one['value']) or 'An empty value'} is not allowed in {one['parameter']}, but "
-        f"{', '.join(one['allowed'])}."
+        f"{one['parameter']} cannot be {truncate(one['value']) or 'empty'}. Allowed: {', '.join(one['allowed'])}."
         if "value" in one
-        else f"The URL has no parameter {truncate(one['parameter'])}, but {', '.join(one['allowed'])}."
+        else f"Unknown parameter {truncate(one['parameter'])} in the URL. Allowed: {', '.join(one['allowed'])}."
         for one in violations[:MAX_REPORTED]
     )
