@@ -116,8 +116,8 @@ def with_nulls(schema: Any) -> Any:
 
 def _nullable(schema: Schema) -> Schema:
     """Return *schema* or null, with the description and the default outside the union."""
-    # It is nullable already.
-    if {"type": "null"} in schema.get("anyOf", []):
+    # It is nullable already, or has any value.
+    if {"type": "null"} in schema.get("anyOf", []) or schema.keys() <= ABOUT:
         return schema
     about = {name: value for name, value in schema.items() if name in ABOUT}
     return {"anyOf": [{name: value for name, value in schema.items() if name not in ABOUT}, {"type": "null"}]} | about
