@@ -141,7 +141,7 @@ class VendorApi:
         details += _check_names("body", params.body_fields, own)
         if details:
             names = ", ".join(dict.fromkeys(str(detail["parameter"]) for detail in details))
-            raise InvalidParameters(f"The request cannot be sent: {names} is not allowed.", *details)
+            raise InvalidParameters(f"The request cannot be sent because of {names}.", *details)
 
     async def send(self, params: Request) -> VendorResponse:
         """Send the request, and return the vendor's response."""
