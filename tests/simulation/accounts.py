@@ -13,7 +13,7 @@ from connector_gateway.kit.oauth import Account
 from simulation.writes import KINDS, OVER
 
 if TYPE_CHECKING:
-    from simulation.story import Write
+    from simulation.story import Story, Write
     from simulation.vendors import Vendors
 
 WAYS = ("unknown", "known", "elsewhere", "elsewhere unknown")
@@ -131,15 +131,26 @@ def draw_connection_changes(random: Random, writes: Sequence["Write"]) -> list[R
     if random.random() < 0.8:
         return []
     write = random.choice(list(writes))
+    connector = _get_connector(write)
     what: Fate = random.choice(("learned", "forgotten", "learned", "forgotten", "other", "removed"))
-    return [
-        Rewire(
-            write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20))),
-            _get_connector(write),
-            write.way,
-            what,
-        )
-    ]
+    if (connector, what) == ("crm", "other"):
+        # HubSpot's identifiers are unique only in a portal, and here all credentials lead to one portal: the gateway
+        # would take one deal for two of different portals.
+        what = "removed"
+    at = write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20)))
+    return [Rewire(at, connector, write.way, what)]
+
+
+def has_several_budgets(story: "Story", connector: str) -> bool:
+    """Return True if the gateway takes the one account of *connector* for several, and paces them separately.
+
+    It cannot know that a connection of unknown account leads to the account of another.
+    """
+    ways = {write.way for write in story.writes if _get_connector(write) == connector}
+    if story.watch and connector in {"notes", "chat"}:
+        ways.add(0)
+    known = {"unknown" not in WAYS[way] for way in ways}
+    return len(known) > 1 or any(isinstance(item, Rewire) and item.connector == connector for item in story.items)
 
 
 def _get_connector(write: "Write") -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from simulation.accounts import Rewire
+from simulation.accounts import Rewire, has_several_budgets
 from simulation.process import Reply
 from simulation.story import ByHand, Crash, Restore
 from simulation.writes import KINDS, CreatedObject, World, target_of
@@ -340,7 +340,7 @@ def _check_throttling(history: "History") -> Iterator[str]:
         return
     delayed = {sent.connector for sent in history.sent if sent.is_delayed}
     for connector, emulator in history.world.vendors.emulators.items():
-        if connector in delayed:
+        if connector in delayed or has_several_budgets(story, connector):
             continue
         throttled = [one for one in emulator.context.request_log if one.status == 429]
         if throttled:

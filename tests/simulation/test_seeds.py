@@ -29,6 +29,8 @@ REGRESSIONS = {
     9004698: "a move in doubt during the backup, and another one after it",
     10008615: "a change in doubt through an unknown account, and a later one through another account",
     70007184: "a rejected batch, sent again record by record before the database was restored",
+    73001298: "one portal taken for two, whose deals have equal identifiers",
+    73003591: "connections of known and unknown account, paced separately",
     40014745: "the events of a removed connection were expected",
     40023392: "the last repeat was rate limited, and not repeated",
     40026112: "a change in doubt waited for its reservation while a later one was acknowledged",

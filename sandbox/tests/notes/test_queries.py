@@ -305,6 +305,16 @@ def test_a_cursor_of_another_query_is_rejected(notes: Notes) -> None:
     assert f"The start_cursor provided is invalid: {cursor}" == error[2]
 
 
+def test_cursors_do_not_change_the_identifiers_of_new_objects(notes: Notes) -> None:
+    identifiers = notes.emulator.workspace.random
+    before = identifiers.getstate()
+
+    page = notes.request("POST", f"/v1/data_sources/{notes.examples['data_source_id']}/query", {"page_size": 5})
+
+    assert page["has_more"]
+    assert before == identifiers.getstate()
+
+
 def test_pages_of_rows_can_be_short(notes: Notes) -> None:
     source_id = notes.examples["data_source_id"]
     notes.set_knobs(short_pages=True)

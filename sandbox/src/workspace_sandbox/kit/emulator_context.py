@@ -77,9 +77,9 @@ class EmulatorContext:
         self.random.reseed(f"{self.salt} {self._reset_count}")
 
     def request_id(self) -> str:
-        """Return a request ID.
+        """Return an identifier of a request, or of something that a read creates, such as a cursor.
 
-        It has its own generator, so that the number of requests does not change other identifiers.
+        It has its own generator, so that reads do not change the identifiers of the objects that later writes create.
         """
         return str(UUID(int=self._request_ids.getrandbits(128), version=4))
 

@@ -155,7 +155,7 @@ class MailEmulator(Emulator):
                 RecordedRequest(timestamp, http_request.verb, http_request.path, reply.status)
             )
         parts = [(content_id, reply) for (content_id, _), reply in zip(inner_requests, replies, strict=True)]
-        return write_batch(parts, f"batch_{self.context.random.getrandbits(96):024x}")
+        return write_batch(parts, f"batch_{self.context.request_id()}")
 
     def _read_inner(self, http_request: HttpRequest, entered: list[tuple[str, int]]) -> ApiRequest | Reply:
         """Return the parsed request of a batch, or an immediate response.

@@ -64,7 +64,7 @@ class NotesEmulator(Emulator):
         self.workspace = self.seeded.workspace
         self.workspace.emit = self._emit
         self._deliverer = WebhookSender(self.context, self.hooks)
-        self._cursors = Cursors(self.workspace.new_id)
+        self._cursors = Cursors(self.context.request_id)
         if self.context.default_knobs["events_url"]:
             self._subscription = Subscription(self.workspace, self.seeded.internal, VERIFICATION_TOKEN)
         self.oauth = NotionOAuth(self.context, self.workspace, self.seeded.internal, self.seeded.homes)
