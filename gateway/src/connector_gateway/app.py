@@ -25,10 +25,9 @@ from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.passthrough import operation_names
-from connector_gateway.core.configured_connector import with_events
 from connector_gateway.core.connections import (
     AccountLookup,
-    ConnectionSetup,
+    ConnectionLifecycle,
     ConnectionStore,
     ConnectLinks,
     ConsentFlow,
@@ -38,6 +37,7 @@ from connector_gateway.core.connections import (
     UsableConnections,
     Vault,
 )
+from connector_gateway.core.connector_config import with_events
 from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hook_secrets import HookVerification
@@ -45,11 +45,11 @@ from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.events.watches import WatchStore
-from connector_gateway.core.first_call_progress import read_first_call_progress
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import RunStore
+from connector_gateway.core.onboarding_checklist import read_onboarding_checklist
 from connector_gateway.core.outbound_webhooks.delivery_positions import DeliveryPositions, mark_due
 from connector_gateway.core.outbound_webhooks.delivery_worker import DeliveryWorker
 from connector_gateway.core.outbound_webhooks.sender import WebhookSender
@@ -250,8 +250,8 @@ class App:
             time=self.database.time,
         )
 
-    def _new_connection_setup(self) -> ConnectionSetup:
-        return ConnectionSetup(
+    def _new_connection_setup(self) -> ConnectionLifecycle:
+        return ConnectionLifecycle(
             database=self.database,
             connections=self.connections,
             links=self._connect_links,
@@ -406,7 +406,7 @@ class App:
             self._usage,
             self._sessions,
             self._new_mcp_endpoint(api_context),
-            partial(read_first_call_progress, self.database),
+            partial(read_onboarding_checklist, self.database),
             example_values,
             self._peers,
             self.settings.admin_port,

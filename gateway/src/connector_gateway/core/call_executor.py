@@ -23,10 +23,10 @@ from connector_gateway.core.calls.operation_call import (
     cursor_scope,
     object_lock,
 )
-from connector_gateway.core.configured_connector import ConfiguredConnector
-from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
+from connector_gateway.core.connections import Connection, ConnectionLifecycle, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.connector_config import ConnectorConfig
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.pacing.budget_usage import UsageTracker
@@ -58,11 +58,11 @@ POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class CallExecutor:
     """Performs operations and downloads for callers."""
 
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
-    connection_setup: ConnectionSetup
+    connection_setup: ConnectionLifecycle
     write_protocol: WriteProtocol
     cursors: CursorSigner
     confirmations: Confirmations

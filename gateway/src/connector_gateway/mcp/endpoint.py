@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.http.api.cached_documents import LazyDocument
 from connector_gateway.http.api.request_bodies import read_body

@@ -41,7 +41,7 @@ from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.response_headers import common_headers

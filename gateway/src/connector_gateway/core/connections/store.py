@@ -24,10 +24,10 @@ from connector_gateway.core.connections.public_view import (
     to_public,
 )
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlightCache
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.events import PROGRESS, REJECTED, SINCE, WATCHING
@@ -87,7 +87,7 @@ class ConnectionStore:
 
     def __post_init__(self) -> None:
         self.last_used = LastUsed(self.database, tables.connections, self.clock)
-        self._cache: SingleFlight[str, Connection | None] = SingleFlight(
+        self._cache: SingleFlightCache[str, Connection | None] = SingleFlightCache(
             self.steady or self.clock, MAX_ROWS, from_start=True
         )
 
