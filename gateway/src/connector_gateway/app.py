@@ -61,11 +61,11 @@ from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
-from connector_gateway.core.writes.change_log import ChangeLog
+from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
 from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
-from connector_gateway.core.writes.object_ownership import ObjectOwnership
-from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.stale_change_detection import ChangeLog
+from connector_gateway.core.writes.write_executor import WriteExecutor
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.agents import resource_metadata_url
 from connector_gateway.http.api.routes import ApiContext
@@ -170,7 +170,7 @@ class App:
             self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
         )
         self._claims = Claims(self.database, process_id, self._steady, self.shutdown)
-        self._owners = ObjectOwnership(self.database, process_id)
+        self._owners = CreatedObjectOwners(self.database, process_id)
         self._change_log = ChangeLog(self.database)
         self._feed = Feed(self.database, self._vault, self.clock, mark_due, self._steady)
         lost_events = BackupRestoreGapRecorder(self.database, self._feed, self.runs)
@@ -536,7 +536,7 @@ class App:
             limits=self._limits,
             connections=self.connections,
             connection_setup=self.connection_setup,
-            write_protocol=WriteProtocol(
+            write_protocol=WriteExecutor(
                 database=self.database,
                 claims=self._claims,
                 owners=self._owners,

@@ -34,7 +34,7 @@ from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.write_executor import WriteExecutor
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
@@ -63,7 +63,7 @@ class CallExecutor:
     limits: KeyRateLimiter
     connections: ConnectionStore
     connection_setup: ConnectionLifecycle
-    write_protocol: WriteProtocol
+    write_protocol: WriteExecutor
     cursors: CursorSigner
     confirmations: Confirmations
     links: DownloadLinkSigner
