@@ -10,8 +10,8 @@ import httpx2
 from mcp.shared.exceptions import MCPError
 
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder, resolve_target
-from connector_gateway.mcp.bridge import bridge
-from connector_gateway.mcp.gateway_connection import find_root_error
+from connector_gateway.mcp.stdio_proxy import bridge
+from connector_gateway.mcp.stdio_proxy_connection import find_root_error
 
 
 @click.command()

@@ -51,9 +51,9 @@ from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCurso
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import operation_finder, resources, results
-from connector_gateway.mcp.result_parts import MAX_CHARACTERS, Start
+from connector_gateway.mcp.result_paging import MAX_CHARACTERS, Start
 from connector_gateway.mcp.selection import ToolSelection
-from connector_gateway.mcp.texts import error_text, reveal
+from connector_gateway.mcp.text_escaping import error_text, reveal
 from connector_gateway.mcp.tool_calls import ToolCaller
 from connector_gateway.mcp.tools import Tool, build_tools
 

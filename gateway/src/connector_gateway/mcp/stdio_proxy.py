@@ -26,7 +26,7 @@ from mcp_types import (
 )
 
 from connector_gateway import __version__
-from connector_gateway.mcp.gateway_connection import GatewayConnection
+from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
