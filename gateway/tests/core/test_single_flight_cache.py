@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from connector_gateway.core.single_flight_cache import CACHE_SECONDS, SingleFlightCache
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, SingleFlight
 from harness.clocks import ManualClock
 
 
@@ -49,7 +49,7 @@ class Reader:
     """Reads the library through a cache that counts time from the start of a look-up."""
 
     vendor: SlowVendor
-    cache: SingleFlightCache[str, str | None]
+    cache: SingleFlight[str, str | None]
 
     async def read(self, name: str) -> str | None:
         return await self.cache.get(name, partial(self.vendor.look_up, name), CACHE_SECONDS)
@@ -57,7 +57,7 @@ class Reader:
 
 @pytest.fixture
 def reader(vendor: SlowVendor, clock: ManualClock) -> Reader:
-    return Reader(vendor, SingleFlightCache(clock, 2, from_start=True))
+    return Reader(vendor, SingleFlight(clock, 2, from_start=True))
 
 
 async def test_a_result_or_its_absence_is_looked_up_once_in_three_seconds(

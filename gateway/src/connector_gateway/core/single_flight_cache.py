@@ -29,7 +29,7 @@ class _Flight(Generic[V]):
     task: asyncio.Task[V]
 
 
-class SingleFlightCache(Generic[K, V]):
+class SingleFlight(Generic[K, V]):
     """Up to *max_values* values by key, each with an expiry time. The least recently used value is dropped first.
 
     With *from_start*, the lifetime of a value counts from the start of its look-up. A later caller does not share a

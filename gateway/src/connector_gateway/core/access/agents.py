@@ -26,7 +26,7 @@ from connector_gateway.core.access.keys import (
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlightCache
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import InvalidApiKey
 from connector_gateway.kit.identifiers import ConnectionId, KeyId
@@ -81,9 +81,7 @@ class Agents:
     steady: Clock
 
     def __post_init__(self) -> None:
-        self._callers: SingleFlightCache[bytes, Caller | None] = SingleFlightCache(
-            self.steady, MAX_ROWS, from_start=True
-        )
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(self.steady, MAX_ROWS, from_start=True)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """Return the caller of an ``Authorization`` header with an agent's access token or an API key."""

@@ -16,7 +16,7 @@ from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlightCache
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
@@ -121,7 +121,7 @@ class ApiKeys:
     quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.keys)
 
     def __post_init__(self) -> None:
-        self._callers: SingleFlightCache[bytes, Caller | None] = SingleFlightCache(
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(
             self.steady or self.clock, MAX_ROWS, from_start=True
         )
         self.last_used = LastUsed(self.database, tables.keys, self.clock)

@@ -13,7 +13,7 @@ from connector_gateway.core.access.keys import generate_key, is_well_formed
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlightCache
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
 from connector_gateway.kit.identifiers import ulid
@@ -65,9 +65,7 @@ class Operators:
         self._database = database
         self._operator_token = operator_token.encode()
         self._clock = clock
-        self._cache: SingleFlightCache[bytes, Operator | None] = SingleFlightCache(
-            steady or clock, MAX_ROWS, from_start=True
-        )
+        self._cache: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MAX_ROWS, from_start=True)
 
     async def find(self, token: str) -> Operator | None:
         """Return the operator with *token*, or None if it is unknown or revoked."""

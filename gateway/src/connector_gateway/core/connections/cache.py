@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from connector_gateway.core.single_flight_cache import SingleFlightCache
+from connector_gateway.core.single_flight_cache import SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.identifiers import ConnectionId
@@ -17,7 +17,7 @@ class ConnectionCaches:
     """The caches of all connections, in one bounded store."""
 
     def __init__(self, clock: Clock) -> None:
-        self._items: SingleFlightCache[_Key, Any] = SingleFlightCache(clock, MAX_ITEMS)
+        self._items: SingleFlight[_Key, Any] = SingleFlight(clock, MAX_ITEMS)
 
     def for_connection(self, connection_id: ConnectionId, era: int = 0) -> "ConnectionMemory":
         """Return the cache of one connection.
@@ -30,7 +30,7 @@ class ConnectionCaches:
 class ConnectionMemory:
     """The cached values of one connection."""
 
-    def __init__(self, items: SingleFlightCache[_Key, Any], connection_id: ConnectionId, era: int) -> None:
+    def __init__(self, items: SingleFlight[_Key, Any], connection_id: ConnectionId, era: int) -> None:
         self._items = items
         self._connection_id = connection_id
         self._era = era

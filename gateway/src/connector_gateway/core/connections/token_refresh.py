@@ -26,7 +26,7 @@ from connector_gateway.core.connections.token_client import (
 )
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlightCache
+from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
@@ -106,9 +106,7 @@ class TokenRefresher:
 
     def __post_init__(self) -> None:
         self._steady = self.steady or self.clock
-        self._refreshes: SingleFlightCache[tuple[str, bytes], CurrentSecrets | None] = SingleFlightCache(
-            self._steady, MAX_ROWS
-        )
+        self._refreshes: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MAX_ROWS)
 
     def with_refresh_time(
         self, connector: str, secrets: Secrets, expires_at: float | None, identity: AccountIdentity

@@ -8,8 +8,8 @@
    its objects. If the plan needs no reads, the first intent is stored in the same commit as the claim.
 4. The data learned from a response is stored with the next intent, or with the result.
 5. A step that was sent without a response is in doubt. The core searches upstream for its effect, and accepts only
-   objects that are proven to be its work (``object_ownership``). The step is sent again only if it has a key and can no
-   longer be carried out.
+   objects that are proven to be its work (``created_object_owners``). The step is sent again only if it has a key and
+   can no longer be carried out.
 6. A repeat of a call whose claim is in doubt runs the same operation with the parameters of the first call. It gets
    the recorded plans and results, and continues at the step at which the last attempt ended.
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
-from connector_gateway.core.single_flight_cache import SingleFlightCache
+from connector_gateway.core.single_flight_cache import SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, InvalidCursor
 
@@ -89,7 +89,7 @@ class AgentClients:
         self._fetcher = replace(
             files, timeout_seconds=DOCUMENT_TIMEOUT_SECONDS, max_bytes=MAX_DOCUMENT_BYTES, max_redirects=0
         )
-        self._documents: SingleFlightCache[str, AgentClient | ClientRejected] = SingleFlightCache(clock, MAX_DOCUMENTS)
+        self._documents: SingleFlight[str, AgentClient | ClientRejected] = SingleFlight(clock, MAX_DOCUMENTS)
         self._slots = asyncio.Semaphore(MAX_FETCHES)
 
     def register(self, client: OAuthClientInformationFull) -> None:
