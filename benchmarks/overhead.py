@@ -35,7 +35,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Running:
-    """A gateway in front of the stub, with a key and a connection."""
+    """A gateway in front of the stub vendor, with a key and a connection."""
 
     server: Server
     headers: dict[str, str]

@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
-from pathlib import Path
 
 import install_packages
 import pytest
@@ -102,8 +101,7 @@ def test_a_failed_command_reports_its_error() -> None:
 
 def test_every_package_of_the_repository_is_installed() -> None:
     assert {f"{name}/pyproject.toml" for name in install_packages.PACKAGES} == {
-        str(path.relative_to(install_packages.PROJECT))
-        for path in Path(install_packages.PROJECT).glob("*/pyproject.toml")
+        str(path.relative_to(install_packages.PROJECT)) for path in install_packages.PROJECT.glob("*/pyproject.toml")
     }
 
 
