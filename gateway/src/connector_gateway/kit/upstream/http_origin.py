@@ -6,11 +6,10 @@ was an eighth of the cost of a call, so only its pool and its parser are used he
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import BytesIO
 
 import aiohttp
-from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from yarl import URL
 
@@ -53,15 +52,6 @@ def is_never_stale() -> bool:
     return False
 
 
-class _PoolRequest(aiohttp.ClientRequest):
-    """The request with which the pool looks up connections to one server. It is never sent."""
-
-    @cached_property
-    def connection_key(self) -> ConnectionKey:
-        """The pool's key of the server, cached because aiohttp builds it on every access."""
-        return super().connection_key
-
-
 class HttpOrigin:
     """The server at one scheme, host and port."""
 
@@ -70,7 +60,9 @@ class HttpOrigin:
             raise RuntimeError("The pool is closed.")
         self._pool = session.connector
         self._timeout = session.timeout
-        self._pool_request = _PoolRequest("GET", URL(address), headers=session.headers, session=session)
+        self._pool_request = aiohttp.ClientRequest("GET", URL(address), headers=session.headers, session=session)
+        """The request with which the pool looks up connections to the server. It is never sent."""
+
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
     async def send(
