@@ -111,7 +111,7 @@ class PacedVendor:
                 call.requested.append((queued_at, self.clock.now()))
                 self.sent.append((number, round(self.clock.now() - NOON, 6)))
                 await clock.sleep(VENDOR_SECONDS)
-                reservation.record_response()
+                reservation.record_end(responded=True)
             self.costs[process].record(cost)
         except UpstreamRateLimited as error:
             call.retry_after = error.retry_after

@@ -153,4 +153,5 @@ def test_a_poll_that_joins_the_queue_is_behind_the_calls_in_it() -> None:
     vendor = run(poll)
     polled_at = next(at for number, at in vendor.sent if number == -1)
 
-    assert [] == [number for number, at in vendor.sent if at > polled_at + 1]
+    # A call whose response is awaited can miss one window.
+    assert [] == [number for number, at in vendor.sent if at > polled_at + 1.1]

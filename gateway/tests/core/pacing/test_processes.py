@@ -150,14 +150,15 @@ class Traffic:
 
 
 def find_overtaken(vendor: PacedVendor) -> list[tuple[int, int]]:
-    """Return the calls that waited all the time while a later call was queued and sent, with that call."""
+    """Return the calls with a request that waited while one of a later call was sent, each with that call."""
     return [
         (earlier.number, later.number)
         for later in vendor.calls
-        for queued_at, sent_at in later.requested
+        for _, later_sent_at in later.requested
         for earlier in vendor.calls[: later.number]
-        for earlier_queued_at, earlier_sent_at in earlier.requested
-        if earlier_queued_at < queued_at and sent_at + ASK_SECONDS < earlier_sent_at
+        for queued_at, sent_at in earlier.requested
+        # Processes attempt their first request this often.
+        if queued_at + ASK_SECONDS < later_sent_at < sent_at - ASK_SECONDS
     ]
 
 
