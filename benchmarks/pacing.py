@@ -250,9 +250,9 @@ async def _simultaneous(
             else session.get(f"{base}/databases", params=connection)
         )
         async with request as response:
-            error = (await response.json()).get("error") or {}
+            await response.read()
             seconds = asyncio.get_running_loop().time() - began
-            return TimedResponse(seconds, response.status, error.get("retry_after", 0))
+            return TimedResponse(seconds, response.status, float(response.headers.get("Retry-After", 0)))
 
     authorised, connections = {"Authorization": f"Bearer {here.key}"}, aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connections, headers=authorised) as session:
