@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.storage.shared.budget_queue import ASK_SECONDS
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
 from connector_gateway.storage.shared.valkey import ValkeyCounters
-from connector_gateway.storage.shared.waiting_line import ASK_SECONDS
 from gateway.tests.core.pacing.paced_vendor import BURST, QUEUE_SECONDS, Call, PacedVendor
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of
