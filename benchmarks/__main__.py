@@ -58,6 +58,7 @@ def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
         "mail": mail.rows,
         "memory": memory.rows,
         "pacing": pacing.rows,
+        "burst": pacing.rows_burst,
         "together": pacing.rows_together,
         "tools": agent_tools.rows,
     }

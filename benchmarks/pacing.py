@@ -78,15 +78,15 @@ class PacingBench:
 
 
 @contextmanager
-def pacing_bench(processes: int = 1) -> Iterator[PacingBench]:
-    """Run sandbox and gateways in separate processes with default budgets and timeouts for long queues.
+def pacing_bench(processes: int = 1, queue_seconds: float = QUEUE_SECONDS) -> Iterator[PacingBench]:
+    """Run sandbox and gateways in separate processes with default budgets.
 
     Several gateways share PostgreSQL and Valkey. A single one uses SQLite and memory, unless *processes* is 0.
     """
     with ExitStack() as stack:
         described = stack.enter_context(sandboxed())
         shared = {} if processes == 1 else stack.enter_context(stores())
-        settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": str(QUEUE_SECONDS), **shared}
+        settings = {**addresses_of(described), "GATEWAY_QUEUE_SECONDS": str(queue_seconds), **shared}
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         environment = environment_of(settings, Path(folder))
         gateways = [stack.enter_context(_gateway(environment)) for _ in range(max(1, processes))]
@@ -213,6 +213,70 @@ def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
     # Invalid calls count against the key, and take nothing from a budget that is measured in parallel.
     statuses = _burst(replace(here, key=key), Order("boards", "GET", "/lists", {}, 200, ""))
     return "a key's minute of 120", f"answers {statuses}", "120 of 200", statuses == {"422": 120, "429": 80}
+
+
+def rows_burst() -> Iterator[tuple[str, str, str, bool]]:
+    """Send simultaneous calls on notes to one, two and four processes that have not seen any. Half are searches."""
+    for processes in PROCESSES:
+        with pacing_bench(processes, queue_seconds=30) as here:
+            notes, connection = here.sandbox["examples"]["notes"], {"connection_id": here.connections["notes"]}
+            search = {"database_id": notes["database_id"], "property": "Name", "value": notes["title"], **connection}
+            control = f"{here.sandbox['sandbox_url']}/_control/notes/requests"
+            httpx.delete(control)
+            responses = asyncio.run(_simultaneous(here, search, connection))
+            seen = httpx.get(control, timeout=60).json()
+            yield from _burst_rows(f"{processes} cold, 230 calls: ", responses, seen)
+
+
+@dataclass(frozen=True)
+class TimedResponse:
+    """The response to one of the simultaneous calls."""
+
+    seconds: float
+    status: int
+    retry_after: float
+
+
+async def _simultaneous(
+    here: PacingBench, search: Mapping[str, Any], connection: Mapping[str, Any]
+) -> Sequence[TimedResponse]:
+    began, gateways = asyncio.get_running_loop().time(), cycle(here.gateways)
+
+    async def call(session: aiohttp.ClientSession, gateway: Server, *, searches: bool) -> TimedResponse:
+        base = f"{gateway.url}/v1/connectors/notes"
+        request = (
+            session.post(f"{base}/pages/search", json=search)
+            if searches
+            else session.get(f"{base}/databases", params=connection)
+        )
+        async with request as response:
+            await response.read()
+            seconds = asyncio.get_running_loop().time() - began
+            return TimedResponse(seconds, response.status, float(response.headers.get("Retry-After", 0)))
+
+    authorised, connections = {"Authorization": f"Bearer {here.key}"}, aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connections, headers=authorised) as session:
+        calls = [call(session, next(gateways), searches=number % 2 == 0) for number in range(230)]
+        return await asyncio.gather(*calls)
+
+
+def _burst_rows(
+    label: str, responses: Sequence[TimedResponse], seen: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, str, str, bool]]:
+    served = [one.seconds for one in responses if one.status == 200]
+    rejected = [one for one in responses if one.status != 200]
+    longest, slowest = max(one.seconds for one in responses), max(one.seconds for one in rejected)
+    yield label + "longest wait", f"{longest:.1f} s, {len(served)} served", "<= 45 s", longest <= 45
+    yield label + "slowest rejection", f"{slowest:.2f} s", "<= 1 s", slowest <= 1
+    lasted = seen[-1]["at"] - seen[0]["at"]
+    ratios = [(one.seconds + one.retry_after) / lasted for one in rejected]
+    true = min(ratios) >= 0.8 and max(ratios) <= 1.2
+    yield label + "retry_after", f"{min(ratios):.0%} to {max(ratios):.0%} of the true wait", "80 to 120%", true
+    used = (len(seen) - 1) / 3 / lasted
+    throttled = sum(entry["status"] == 429 for entry in seen)
+    yield label + "budget used; upstream 429s", f"{used:.1%}; {throttled}", ">= 98%; 0", used >= 0.98 and not throttled
+    mean = sum(served) / len(served)
+    yield label + "mean of served calls", f"{mean:.1f} s", "<= 75 s", mean <= 75
 
 
 def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:

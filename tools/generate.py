@@ -48,6 +48,8 @@ def files() -> Iterator[tuple[Path, str]]:
     overview = PAGES / "README.md"
     rows = application_rows(CONNECTORS.values())
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
+    requests = REFERENCE / "vendor-requests.md"
+    yield requests, between(requests.read_text(encoding="utf-8"), "requests", request_rows(), remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_reference()
     yield REFERENCE / "kit.md", kit_reference()
@@ -60,6 +62,17 @@ def files() -> Iterator[tuple[Path, str]]:
         user_actions = markdown_table(EMULATORS[name].user_actions)
         yield fidelity, between(fidelity.read_text(encoding="utf-8"), "user actions", user_actions, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
+
+
+def request_rows() -> Iterator[str]:
+    """Yield the table of the vendor requests of every operation."""
+    yield "| Operation | Cold | Warm | Besides its own request |"
+    yield "|---|---|---|---|"
+    for connector in CONNECTORS.values():
+        for operation in connector.operations:
+            requests = operation.requests
+            counts = f"{len(requests.cold)} | {len(requests.warm)}"
+            yield f"| `{connector.name}_{operation.name}` | {counts} | {requests.besides} |"
 
 
 def formatted(source: str) -> str:

@@ -40,7 +40,7 @@ from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
 from connector_gateway.kit.events import Events
 from connector_gateway.kit.models import Params, Position
-from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.operation import UNKNOWN_REQUESTS, AnyOperation
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
 from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
 from connector_gateway.kit.upstream.pool import Transport
@@ -132,7 +132,7 @@ class CallExecutor:
                 _check_not_keyed(run, arguments)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
-            cost = self._costs.start(arrived_at, connection.connection_id, operation.name)
+            cost = self._costs.start(arrived_at, connection.connection_id, operation.name, operation.requests)
             try:
                 with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
                     upstream = self._upstream(run, connection, reservation, cost)
@@ -168,7 +168,7 @@ class CallExecutor:
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
-        cost = self._costs.start(self.clock.now(), connection.connection_id, DOWNLOAD)
+        cost = self._costs.start(self.clock.now(), connection.connection_id, DOWNLOAD, UNKNOWN_REQUESTS)
         with self._downloads.slot(token, connection.connection_id):
             async with recording:
                 await recording.open()

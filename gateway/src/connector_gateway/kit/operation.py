@@ -25,7 +25,7 @@ from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.models import Listing, Page, Params, Position, Result
 from connector_gateway.kit.oauth import Account, OAuthConfig
 from connector_gateway.kit.passthrough import PLAIN_HTTP, Passthrough
-from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.budget import Budget, TypicalRequests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
@@ -36,6 +36,8 @@ R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
 Scope = Literal["read", "write"]
 Errors = Sequence[type[GatewayError]]
 
+
+UNKNOWN_REQUESTS = TypicalRequests()
 
 STATE_METHODS = {"PATCH", "PUT", "DELETE"}
 """Methods that set a state, and are therefore idempotent and overwrite unless declared otherwise."""
@@ -54,6 +56,9 @@ class Operation(Generic[C, P, R]):
     result: type[R]
     handler: Callable[[OperationContext[C], P], Awaitable[R]]
     description: str
+    requests: TypicalRequests = UNKNOWN_REQUESTS
+    """The vendor requests of a typical call. Without them, a call is expected to need one until some were seen."""
+
     overwrites: bool = False
     """Whether it may change existing data instead of only adding to it."""
 
@@ -150,18 +155,19 @@ class OperationDecorator(Protocol):
         """Return the declaration of *perform*, read from its name, annotations and docstring."""
 
 
-def reads(route: str, *, errors: Errors = ()) -> OperationDecorator:
+def reads(route: str, *, errors: Errors = (), requests: TypicalRequests = UNKNOWN_REQUESTS) -> OperationDecorator:
     """Declare an operation that changes nothing, whatever its method.
 
-    *route* is ``METHOD /path/{parameter}``.
+    *route* is ``METHOD /path/{parameter}``. *requests* are those that a typical call sends to the vendor.
     """
-    return _declare(route, "read", errors)
+    return _declare(route, "read", errors, requests)
 
 
 def writes(
     route: str,
     *,
     errors: Errors = (),
+    requests: TypicalRequests = UNKNOWN_REQUESTS,
     overwrites: bool = False,
     idempotent: bool | None = None,
     targets: Iterable[str] = (),
@@ -169,13 +175,14 @@ def writes(
     """Declare an operation that writes, in steps (``OperationContext.step``).
 
     It overwrites if its method does, or if *overwrites* is set. It is idempotent if its method is, unless *idempotent*
-    is set. *targets* are body parameters that name the object it acts on.
+    is set. *targets* are body parameters that name the object it acts on. *requests* is as in ``reads``.
     """
     sets_state = route.partition(" ")[0] in STATE_METHODS
     return _declare(
         route,
         "write",
         errors,
+        requests,
         overwrites=overwrites or sets_state,
         idempotent=sets_state if idempotent is None else idempotent,
         targets=targets,
@@ -186,6 +193,7 @@ def _declare(
     route: str,
     scope: Scope,
     errors: Errors,
+    requests: TypicalRequests,
     *,
     overwrites: bool = False,
     idempotent: bool = True,
@@ -208,6 +216,7 @@ def _declare(
             result=hints["return"],
             handler=perform,
             description=inspect.getdoc(perform) or "",
+            requests=requests,
             overwrites=overwrites,
             idempotent=idempotent,
             targets=frozenset(targets),

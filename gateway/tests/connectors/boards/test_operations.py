@@ -299,7 +299,6 @@ def test_board_is_described_with_complete_card_counts(client: CardClient) -> Non
         ("GET", f"/1/boards/{board.id}"),
         ("GET", f"/1/boards/{board.id}/cards"),
         ("GET", f"/1/boards/{board.id}/cards"),
-        ("GET", f"/1/boards/{board.id}/lists"),
     ]
 
 

@@ -110,7 +110,7 @@ def test_a_block_ends_calls_that_cannot_wait_for_it_and_keeps_the_order_of_other
         running = [asyncio.create_task(vendor.call(4)) for _ in range(5)]
         await vendor.clock.sleep(0.5)
         impatient = asyncio.create_task(vendor.call(1, queue_seconds=15))
-        await vendor.pacer(NOON, 1).block([ONE], 20)
+        await vendor.block(20)
         await asyncio.gather(*running, impatient)
 
     vendor = run(block)
@@ -130,7 +130,7 @@ def test_queued_calls_learn_of_a_block_at_once() -> None:
     async def block(vendor: PacedVendor) -> None:
         calls = [asyncio.create_task(vendor.call(4)) for _ in range(10)]
         await vendor.clock.sleep(0.5)
-        await vendor.pacer(NOON, 1).block([ONE], 60)
+        await vendor.block(60)
         await asyncio.gather(*calls)
 
     vendor = run(block)
@@ -153,4 +153,5 @@ def test_a_poll_that_joins_the_queue_is_behind_the_calls_in_it() -> None:
     vendor = run(poll)
     polled_at = next(at for number, at in vendor.sent if number == -1)
 
-    assert [] == [number for number, at in vendor.sent if at > polled_at + 1]
+    # A call whose response is awaited can miss one window.
+    assert [] == [number for number, at in vendor.sent if at > polled_at + 1.1]

@@ -17,7 +17,7 @@ from connector_gateway.connectors.boards.vendor_errors import ERRORS, MissingTar
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.passthrough import CustomRequest, Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
@@ -47,6 +47,7 @@ Source: developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 
 """
 
 CHARGES = (Charge("token"), Charge("key", scope_key="application"))
+REQUEST: Requests = (CHARGES,)
 """The budgets of every request. An installation has one API key, so its budget needs no further scope."""
 
 MEMBER_CHARGES = (*CHARGES, Charge("members"))
@@ -136,14 +137,10 @@ class BoardsClient:
         return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
 
     async def get_board(self, board_id: str, *, labels: bool) -> vendor_models.Board:
-        """Return a board, with its labels if *labels* is true. Source: api-group-boards."""
+        """Return a board with its open lists, and with its labels if *labels* is true. Source: api-group-boards."""
+        query = {"fields": "name", "lists": "open", "list_fields": "name,pos"}
         nested = {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)} if labels else {}
-        return await self._read(f"/1/boards/{board_id}", _board(board_id), vendor_models.Board, fields="name", **nested)
-
-    async def get_board_lists(self, board_id: str) -> list[vendor_models.BoardList]:
-        """Return the open lists of a board. Source: api-group-boards."""
-        query = {"filter": "open", "fields": "name,pos"}
-        return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[vendor_models.BoardList], **query)
+        return await self._read(f"/1/boards/{board_id}", _board(board_id), vendor_models.Board, **query, **nested)
 
     async def get_board_cards(self, board_id: str) -> list[vendor_models.CardLocation]:
         """Return the open cards of a board, each once, over all upstream pages. Source: api-group-boards."""

@@ -167,16 +167,14 @@ def comment(stored: StoredData) -> models.Comment:
 # Boards
 
 
-def board(
-    board: vendor_models.Board, lists: Iterable[vendor_models.BoardList], cards: Iterable[vendor_models.CardLocation]
-) -> models.BoardDescription:
-    """Return the description of a board with these open *lists* and *cards*, with labels if they were read."""
+def board(board: vendor_models.Board, cards: Iterable[vendor_models.CardLocation]) -> models.BoardDescription:
+    """Return the description of a board with these open *cards*, with labels if they were read."""
     counts = Counter(card.id_list for card in cards)
     return models.BoardDescription(
         board_name=board.name,
         lists=[
             models.BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
-            for item in sorted(lists, key=lambda item: item.pos)
+            for item in sorted(board.lists, key=lambda item: item.pos)
         ],
         labels=None
         if board.labels is None

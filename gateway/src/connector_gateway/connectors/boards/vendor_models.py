@@ -95,19 +95,20 @@ class Card(NewCard, rename="camel"):
     list: CardListRef | None = None
 
 
-class Board(VendorModel):
-    """A board, with its labels if requested."""
-
-    name: str
-    labels: Sequence[Label] | None = None
-
-
 class BoardList(VendorModel):
     """A list of a board."""
 
     id: str
     name: str
     pos: float
+
+
+class Board(VendorModel):
+    """A board with its open lists, and with its labels if requested."""
+
+    name: str
+    lists: Sequence[BoardList]
+    labels: Sequence[Label] | None = None
 
 
 class CheckItem(VendorModel):

@@ -26,7 +26,7 @@ from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.pagination import PageIterator, with_smaller_pages
 from connector_gateway.kit.passthrough import CustomRequest, Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import DEFAULT_BACKOFF_SECONDS, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
@@ -114,6 +114,13 @@ def charge_request(request: CustomRequest) -> Sequence[Charge]:
 
 
 PASSTHROUGH = Passthrough(charges=charge_request, is_read=is_read)
+POST_REQUEST: Requests = ((Charge("posts"), Charge("posts of a channel")),)
+
+
+def requests(*budgets: str) -> Requests:
+    """Return a request charged to each of *budgets*."""
+    return tuple((Charge(budget),) for budget in budgets)
+
 
 PAGE_SIZE = 200
 """The maximum page size that the vendor recommends."""

@@ -15,7 +15,7 @@ from connector_gateway.connectors.crm.vendor_errors import batch_error, check_no
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import PageIterator, iter_items, with_smaller_pages
 from connector_gateway.kit.passthrough import Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
@@ -53,6 +53,8 @@ SETTLE_SECONDS = EDGE_SECONDS + INDEX_LAG_SECONDS
 
 PORTAL = Charge("portal")
 SEARCH = Charge("search")
+REQUEST: Requests = ((PORTAL,),)
+SEARCH_REQUEST: Requests = ((SEARCH,),)
 
 PASSTHROUGH = Passthrough(
     charges=lambda request: [SEARCH if request.path.endswith("/search") else PORTAL],

@@ -21,7 +21,7 @@ from connector_gateway.connectors.mail.vendor_errors import get_error_reason, ra
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items
 from connector_gateway.kit.passthrough import CustomRequest, Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.vendor_model import UnexpectedShape, decode_json
@@ -289,6 +289,14 @@ class MailClient:
 
 def _units(units: int) -> Charge:
     return Charge("user", units=units)
+
+
+def requests(*units: int) -> Requests:
+    """Return requests of so many *units* each."""
+    return tuple((_units(each),) for each in units)
+
+
+SEND_REQUEST: Requests = ((_units(100), SENDING),)
 
 
 def _quoted(identifier: str) -> str:

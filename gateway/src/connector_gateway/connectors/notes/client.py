@@ -17,7 +17,7 @@ from connector_gateway.kit.clock import clock_skew
 from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
 from connector_gateway.kit.pagination import iter_items, iter_pages, with_smaller_pages
 from connector_gateway.kit.passthrough import Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import UpstreamClient, create_server_error, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.vendor_model import VendorModel
@@ -35,6 +35,7 @@ Source: developers.notion.com/reference/request-limits, read 2026-11, as quoted 
 """
 
 CHARGE = Charge("integration")
+REQUEST: Requests = ((CHARGE,),)
 PASSTHROUGH = Passthrough(charges=lambda _: [CHARGE])
 
 PAGE_SIZE = 100

@@ -16,7 +16,7 @@ from connector_gateway.connectors.tables.vendor_errors import ERRORS, PLAN_LIMIT
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.passthrough import CustomRequest, Passthrough
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
@@ -32,6 +32,8 @@ ACCOUNT_BUDGET = Budget(50, per_seconds=1)
 """Requests for all traffic of one user's tokens. Source: airtable.com/developers/web/api/rate-limits."""
 
 ACCOUNT = Charge("account")
+BASES_REQUEST: Requests = ((ACCOUNT,),)
+REQUEST: Requests = ((Charge("base"), ACCOUNT),)
 
 BASE_ID = re.compile("/(app[A-Za-z0-9]+)(?=/|$)")
 

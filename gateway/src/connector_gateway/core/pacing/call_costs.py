@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.budget import Budget, Charge, TypicalRequests
 from connector_gateway.storage.shared.interface import CallPosition
 
 MAX_TRACKED = 10_000
@@ -50,36 +50,35 @@ def _get_seconds(charge: Charge, budget: Budget) -> float:
 
 
 class CallCosts:
-    """The mean costs of recent calls."""
+    """The mean costs of recent calls, beginning with the declared ones."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[str, str], Mapping[str, float]] = {}
-        self._first: set[tuple[str, str]] = set()
-        """The names of which only one call is known."""
 
-    def start(self, arrived_at: float, connection_id: str, operation: str) -> CallCost:
-        """Return the cost of a new call."""
+    def start(self, arrived_at: float, connection_id: str, operation: str, requests: TypicalRequests) -> CallCost:
+        """Return the cost of a new call of an operation with such *requests*."""
         name = (connection_id, operation)
-        return CallCost(CallPosition(arrived_at), name, self._means.get(name, {}))
+        mean = self._means.get(name)
+        if mean is None:
+            # Only the first call fills the caches. Calls that arrive meanwhile share its look-ups.
+            self._set_mean(name, requests.warm_units)
+            mean = requests.cold_units
+        return CallCost(CallPosition(arrived_at), name, mean)
 
     def record(self, cost: CallCost) -> None:
         """Record a successful call, unless it sent no requests."""
         name, used = cost.name, cost.used
         mean = self._means.get(name)
-        if not used or (used == mean and name not in self._first):
-            return
+        # What a call used that filled caches is no example.
+        if used and used not in (mean, cost.typical):
+            self._set_mean(name, _mix(mean, used) if mean else used)
+
+    def _set_mean(self, name: tuple[str, str], mean: Mapping[str, float]) -> None:
         # Reinserted, so that the first entry is the least recently changed one.
         self._means.pop(name, None)
-        if mean is None or name in self._first:
-            # The first call also fills caches, so the second one replaces it.
-            self._means[name] = used
-            self._first ^= {name}
-        else:
-            self._means[name] = _mix(mean, used)
+        self._means[name] = mean
         if len(self._means) > MAX_TRACKED:
-            oldest = next(iter(self._means))
-            del self._means[oldest]
-            self._first.discard(oldest)
+            del self._means[next(iter(self._means))]
 
 
 def _mix(mean: Mapping[str, float], used: Mapping[str, float]) -> Mapping[str, float]:

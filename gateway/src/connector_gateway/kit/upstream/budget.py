@@ -1,8 +1,10 @@
 """Budgets that vendors grant, and the charges and reservations of requests against them."""
 
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Protocol
 
 from msgspec import Struct
@@ -41,6 +43,41 @@ class Charge:
     budget: str
     scope_key: str = ""
     units: float = 1
+
+
+Requests = tuple[tuple[Charge, ...], ...]
+"""Requests to a vendor, each by its charges."""
+
+
+@dataclass(frozen=True)
+class TypicalRequests:
+    """The vendor requests of a typical call. Queues are estimated by it until calls of the operation have been seen."""
+
+    cold: Requests = ()
+    """With empty caches."""
+
+    warm: Requests = ()
+    """With the caches that an earlier call has filled."""
+
+    besides: str = ""
+    """The purposes of those besides the operation's own request, for the reference."""
+
+    @cached_property
+    def cold_units(self) -> Mapping[str, float]:
+        """The units of each budget with empty caches."""
+        return _sum_units(self.cold)
+
+    @cached_property
+    def warm_units(self) -> Mapping[str, float]:
+        """The units of each budget with filled caches."""
+        return _sum_units(self.warm)
+
+
+def _sum_units(requests: Iterable[Iterable[Charge]]) -> Mapping[str, float]:
+    units: dict[str, float] = {}
+    for charge in chain.from_iterable(requests):
+        units[charge.budget] = units.get(charge.budget, 0) + charge.units
+    return units
 
 
 class Deadline(Struct, frozen=True):

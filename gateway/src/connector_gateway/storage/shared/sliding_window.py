@@ -12,7 +12,7 @@ from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.budget_queue import BudgetQueue
 from connector_gateway.storage.shared.interface import ResolvedCharge
 
-MIN_SAMPLES = 10
+MIN_SAMPLES = 5
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
 
 MIN_DELAY_PART = 0.003

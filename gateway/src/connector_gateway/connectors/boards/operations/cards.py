@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from connector_gateway.connectors.boards import mapping, models, vendor_models
+from connector_gateway.connectors.boards.client import REQUEST
 from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.operations.cached_lookups import (
     ON_A_CARD,
@@ -15,6 +16,7 @@ from connector_gateway.connectors.boards.operations.in_doubt_search import our_a
 from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 # Write steps
@@ -93,7 +95,12 @@ POST_COMMENT = WriteStep(
 # The operations
 
 
-@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard], targets=["list_id"])
+@writes(
+    "POST /cards",
+    errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard],
+    targets=["list_id"],
+    requests=TypicalRequests(3 * REQUEST, 3 * REQUEST, "list and labels: Trello accepts cards in archived lists"),
+)
 async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
     """Create a new card in a list of a board, at its bottom.
 
@@ -104,7 +111,12 @@ async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.Crea
     return mapping.created_card(await ctx.step(CREATE_CARD, body), params.labels)
 
 
-@writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound], overwrites=True)
+@writes(
+    "POST /cards/{card_id}/move",
+    errors=[*ON_A_CARD, ListNotFound],
+    overwrites=True,
+    requests=TypicalRequests(4 * REQUEST, 4 * REQUEST, "card and list, concurrently; a comment"),
+)
 async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
     """Move a card to another list of its board, to the top or the bottom, optionally with a comment.
 
@@ -121,7 +133,7 @@ async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCar
     return mapping.moved_card(move, moved, comment_posted=comment is not None)
 
 
-@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
+@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD, requests=TypicalRequests(REQUEST, REQUEST))
 async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> models.Comment:
     """Post a comment on a card.
 

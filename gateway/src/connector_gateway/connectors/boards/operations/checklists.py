@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from connector_gateway.connectors.boards import mapping, vendor_models
+from connector_gateway.connectors.boards.client import REQUEST
 from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
 from connector_gateway.connectors.boards.operations.cached_lookups import (
@@ -15,6 +16,7 @@ from connector_gateway.connectors.boards.operations.cached_lookups import (
 from connector_gateway.connectors.boards.operations.in_doubt_search import our_actions
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 FINISHED = "finished"
@@ -80,7 +82,11 @@ ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambd
 # The operation
 
 
-@writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)
+@writes(
+    "POST /cards/{card_id}/checklists",
+    errors=ON_A_CARD,
+    requests=TypicalRequests(4 * REQUEST, 4 * REQUEST, "existing checklists; two items"),
+)
 async def attach_checklist(ctx: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.client import next_cursor
+from connector_gateway.connectors.chat.client import next_cursor, requests
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.connectors.chat.mapping.messages import StoredData
 from connector_gateway.connectors.chat.models import Channel, ListChannels
@@ -14,6 +14,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import StepResult
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ NAME_ERRORS = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelLi
 """Errors that outdated cached names may cause."""
 
 
-@reads("GET /channels")
+@reads("GET /channels", requests=TypicalRequests(requests("channels"), requests("channels")))
 async def list_channels(ctx: ChatCall, params: ListChannels) -> Page[Channel]:
     """List the channels that the connection can post to, public and private.
 

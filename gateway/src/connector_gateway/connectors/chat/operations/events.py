@@ -2,14 +2,20 @@
 
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
+from connector_gateway.connectors.chat.client import requests
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
 from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, check_channel, with_channel
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 
 
-@reads("GET /events", errors=NAME_ERRORS)
+@reads(
+    "GET /events",
+    errors=NAME_ERRORS,
+    requests=TypicalRequests(requests("identity"), requests("identity"), "authorisation"),
+)
 async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that people wrote in the watched channels, oldest first.
 

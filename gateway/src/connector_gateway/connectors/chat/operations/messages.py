@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
+from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE, POST_REQUEST, requests
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage, mentions
 from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall, workspace_url
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
@@ -13,6 +13,7 @@ from connector_gateway.connectors.chat.operations.in_doubt_search import since_p
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 ROOT_SECONDS = 24 * 60 * 60.0
@@ -75,6 +76,11 @@ EDIT = WriteStep(
     "POST /messages",
     errors=[errors.NotInChannel, errors.ThreadNotFound, *NAME_ERRORS],
     targets=["channel", "thread_ts"],
+    requests=TypicalRequests(
+        requests("identity", "own channels", "channels", "channels") + POST_REQUEST,
+        POST_REQUEST,
+        "workspace's URL; channels of a name in two lists, concurrently",
+    ),
 )
 async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     """Send a message to a channel or a person, or a reply in a thread.
@@ -97,6 +103,9 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     "PATCH /messages/{message_ts}",
     errors=[errors.MessageNotFound, errors.NotMessageAuthor, errors.NotInChannel, *NAME_ERRORS],
     targets=["channel"],
+    requests=TypicalRequests(
+        requests("own channels", "channels", "channels", "edits"), requests("edits"), "channels of a name"
+    ),
 )
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
     """Change the text of a message that was posted through this connection.

@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 
 from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.client import requests
 from connector_gateway.connectors.chat.models import AddedReaction, AddReaction
 from connector_gateway.connectors.chat.operations.cached_lookups import ChatCall, identity_lookup
 from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
 from connector_gateway.kit.errors import EmojiNotFound, MessageNotFound, NotInChannel, OutcomeUnknown
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 SEARCHED_SECONDS = 300.0
@@ -51,6 +53,9 @@ REACT = WriteStep(
     errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAME_ERRORS],
     idempotent=True,
     targets=["channel", "message_ts"],
+    requests=TypicalRequests(
+        requests("own channels", "channels", "channels", "reactions"), requests("reactions"), "channels of a name"
+    ),
 )
 async def add_reaction(ctx: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message. An existing reaction is left unchanged.

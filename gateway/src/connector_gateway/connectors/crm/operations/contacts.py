@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 from connector_gateway.connectors.crm import mapping, vendor_models
+from connector_gateway.connectors.crm.client import REQUEST, SEARCH_REQUEST
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
@@ -29,6 +30,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Action = Literal["created", "updated"]
@@ -150,6 +152,9 @@ UPDATE_HOLDER = WriteStep(
     overwrites=True,
     idempotent=True,
     targets=["email"],
+    requests=TypicalRequests(
+        4 * REQUEST + SEARCH_REQUEST, 3 * REQUEST + SEARCH_REQUEST, "properties, contact, company, concurrently; a link"
+    ),
 )
 async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
@@ -173,7 +178,11 @@ async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) 
     return mapping.contacts.written_contact(stored, plan["portal_id"])
 
 
-@reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
+@reads(
+    "GET /contacts",
+    errors=[errors.PropertyNotFound, errors.LossyCast],
+    requests=TypicalRequests(3 * REQUEST, REQUEST, "active and former owners"),
+)
 async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property such as their owner, or all of them.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from connector_gateway.connectors.crm import mapping, vendor_models
+from connector_gateway.connectors.crm.client import REQUEST
 from connector_gateway.connectors.crm.mapping.properties import CASTING
 from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
@@ -23,6 +24,7 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 # Write steps
@@ -125,7 +127,11 @@ LOG_NOTE = WriteStep(
 # The operations
 
 
-@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS])
+@writes(
+    "POST /deals",
+    errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS],
+    requests=TypicalRequests(3 * REQUEST, 2 * REQUEST, "pipelines and contact, concurrently"),
+)
 async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a new deal in a stage of a pipeline.
 
@@ -135,7 +141,12 @@ async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS], idempotent=False)
+@writes(
+    "PATCH /deals/{deal_id}",
+    errors=[DealNotFound, *CASTING, *MOVE_ERRORS],
+    idempotent=False,
+    requests=TypicalRequests(4 * REQUEST, 3 * REQUEST, "deal, for its former stage; pipelines; a note"),
+)
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Change a deal: move it to another stage, write properties such as its amount, and log a note.
 

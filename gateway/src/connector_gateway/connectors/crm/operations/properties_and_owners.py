@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.crm import mapping, vendor_models
-from connector_gateway.connectors.crm.client import CrmClient
+from connector_gateway.connectors.crm.client import REQUEST, CrmClient
 from connector_gateway.connectors.crm.mapping.owners import Owners
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
@@ -17,6 +17,7 @@ from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.models import Listing
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ def within_portal(intent: StepInput) -> str:
     return str(intent["portal"])
 
 
-@reads("GET /properties")
+@reads("GET /properties", requests=TypicalRequests(3 * REQUEST, REQUEST, "active and former owners"))
 async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties that contacts, companies or deals have, with their types and options.
 

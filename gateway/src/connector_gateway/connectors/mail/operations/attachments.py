@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from connector_gateway.connectors.mail import mapping, mime, vendor_models
-from connector_gateway.connectors.mail.client import MailClient
+from connector_gateway.connectors.mail.client import MailClient, requests
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
 from connector_gateway.connectors.mail.operations.message_contents import (
     MailCall,
@@ -16,9 +16,14 @@ from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.models import Position
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 
 
-@reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
+@reads(
+    "GET /attachments/{attachment_id}",
+    errors=[MessageNotFound, AttachmentNotFound],
+    requests=TypicalRequests(requests(20), requests(20)),
+)
 async def fetch_attachment(ctx: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment of an email message, as a short-lived download link or as base64.
 

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from connector_gateway.connectors.mail import mapping
+from connector_gateway.connectors.mail.client import requests
 from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
 from connector_gateway.connectors.mail.operations.message_contents import MailCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import LabelNotFound, MessageNotFound, UpstreamConflict, UpstreamRefused
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Names = Mapping[str, str]
@@ -75,7 +77,13 @@ CHANGE_LABELS = WriteStep(
 # The operation
 
 
-@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True, idempotent=True)
+@writes(
+    "POST /messages/{message_id}/labels",
+    errors=[MessageNotFound, LabelNotFound],
+    overwrites=True,
+    idempotent=True,
+    requests=TypicalRequests(requests(1, 5), requests(5), "labels"),
+)
 async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to an email and strip others from it, by their names.
 

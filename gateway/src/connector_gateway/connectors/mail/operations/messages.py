@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from connector_gateway.connectors.mail import mapping, mime, vendor_models
-from connector_gateway.connectors.mail.client import MAX_CONCURRENT_READS, OUTLINE
+from connector_gateway.connectors.mail.client import MAX_CONCURRENT_READS, OUTLINE, requests
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_lookup
 from connector_gateway.connectors.mail.operations.message_contents import (
@@ -21,6 +21,7 @@ from connector_gateway.kit.concurrent_reads import gather_pair
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.upstream.http_origin import EXCLUSIVE_BYTES
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 
@@ -44,7 +45,10 @@ class LoadedMessage:
         return 0 if self.body is None else len(self.body.text or "") + len(self.body.html or "")
 
 
-@reads("GET /messages")
+@reads(
+    "GET /messages",
+    requests=TypicalRequests(requests(5, 1, 20), requests(5, 20), "list and labels, concurrently; each message"),
+)
 async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
     """Find and read emails in the mailbox, newest first.
 

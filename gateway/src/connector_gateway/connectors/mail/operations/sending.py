@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from connector_gateway.connectors.mail import mapping, mime
-from connector_gateway.connectors.mail.client import MARKER
+from connector_gateway.connectors.mail.client import MARKER, SEND_REQUEST, requests
 from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
@@ -15,6 +15,7 @@ from connector_gateway.connectors.mail.operations.message_contents import MailCa
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 LOST_DRAFT_ID = ""
@@ -111,7 +112,14 @@ DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
 # The operations
 
 
-@writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
+@writes(
+    "POST /messages",
+    errors=[errors.InvalidRecipient, errors.ThreadNotFound],
+    targets=["thread_id"],
+    requests=TypicalRequests(
+        requests(1, 10) + SEND_REQUEST, requests(10) + SEND_REQUEST, "sender's addresses; a draft"
+    ),
+)
 async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or reply inside a thread.
 
@@ -131,7 +139,11 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     return mapping.outgoing.sent_message(sent, message_plan)
 
 
-@writes("POST /drafts", errors=[errors.InvalidRecipient])
+@writes(
+    "POST /drafts",
+    errors=[errors.InvalidRecipient],
+    requests=TypicalRequests(requests(1, 10), requests(10), "sender's addresses"),
+)
 async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
     """Save an email as an unsent draft, which a person can check and send.
 

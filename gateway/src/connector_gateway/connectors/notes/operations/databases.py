@@ -7,15 +7,18 @@ from secrets import token_hex
 from typing import Any
 
 from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
+from connector_gateway.connectors.notes.client import REQUEST
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
 from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 
 Sources = vendor_models.Listing[vendor_models.DataSource]
 LISTING_SECONDS = 120.0
+"""Lifetime of a cached listing, and of the titles of databases with several data sources."""
 
 MAX_IN_CURSOR = 50
 """The maximum number of databases in a cursor. More are rarely edited within one minute."""
@@ -35,7 +38,13 @@ SKEW_SECONDS = 180.0
 """Seconds by which the vendor's times may be behind ours: they are floored to the minute, and clocks differ."""
 
 
-@reads("GET /databases", errors=[DatabaseNotShared])
+@reads(
+    "GET /databases",
+    errors=[DatabaseNotShared],
+    requests=TypicalRequests(
+        4 * REQUEST, 3 * REQUEST, "two pages, the first again as edits move databases to it; a title"
+    ),
+)
 async def list_databases(ctx: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, last edited first.
 
@@ -207,16 +216,16 @@ async def _resume(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterato
 async def _with_titles(ctx: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
     """Return *items* with the own titles of databases that have several data sources."""
     return [
-        _with_title(item, await _title(ctx, listing, item.database_id)) if item.database_id in listing.several else item
+        _with_title(item, await _title(ctx, item.database_id)) if item.database_id in listing.several else item
         for item in items
     ]
 
 
-async def _title(ctx: NotesCall, listing: _Listing, database_id: str) -> str:
+async def _title(ctx: NotesCall, database_id: str) -> str:
     async def find() -> str:
         return value_casts.from_vendor.plain_text((await ctx.upstream.retrieve_database(database_id)).title)
 
-    return await ctx.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
+    return await ctx.cached(CachedLookup(f"title {database_id}", LISTING_SECONDS, find))
 
 
 def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:

@@ -1,12 +1,14 @@
 """Observed changes."""
 
+from connector_gateway.connectors.notes.client import REQUEST
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
 from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 
 
-@reads("GET /events")
+@reads("GET /events", requests=TypicalRequests(REQUEST, REQUEST, "authorisation"))
 async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
     """Read what changed: pages that were created and properties that were updated, oldest first.
 

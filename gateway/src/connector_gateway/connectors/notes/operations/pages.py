@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from connector_gateway.connectors.notes import mapping, vendor_models
-from connector_gateway.connectors.notes.client import MINUTE
+from connector_gateway.connectors.notes.client import MINUTE, REQUEST
 from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
@@ -23,6 +23,7 @@ from connector_gateway.connectors.notes.operations.cached_lookups import (
 from connector_gateway.connectors.notes.operations.in_doubt_search import has_all_values, is_page, require_complete
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 OUTDATED = (*CASTING, errors.AmbiguousDatabase)
@@ -111,6 +112,7 @@ CHANGE_PAGE = WriteStep(
     "POST /pages",
     errors=[errors.DatabaseNotShared, errors.AmbiguousDatabase, errors.PageNotFound, errors.UnsupportedBlock, *CASTING],
     targets=["database_id"],
+    requests=TypicalRequests(3 * REQUEST, REQUEST, "database and data source, for types"),
 )
 async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page: add a row to a database, with its properties and a body.
@@ -135,7 +137,11 @@ async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     return mapping.pages.created_page(stored, plan)
 
 
-@writes("PATCH /pages/{page_id}", errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING])
+@writes(
+    "PATCH /pages/{page_id}",
+    errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING],
+    requests=TypicalRequests(3 * REQUEST, 2 * REQUEST, "the page, for its data source and last edit"),
+)
 async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Set properties of an existing page, move it to the trash, or restore it.
 

@@ -5,13 +5,19 @@ from __future__ import annotations  # annotations of nested functions are not ev
 from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping, vendor_models
+from connector_gateway.connectors.notes.client import REQUEST
 from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
 from connector_gateway.connectors.notes.operations.cached_lookups import NotesCall, complete_value, data_sources
 from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 
 
-@reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
+@reads(
+    "POST /pages/search",
+    errors=[DatabaseNotShared, PropertyNotFound],
+    requests=TypicalRequests(3 * REQUEST, REQUEST, "database and data source"),
+)
 async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     """Find the pages of one database by the value of a property. Every match is returned.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, vendor_models
+from connector_gateway.connectors.tables.client import BASES_REQUEST, REQUEST
 from connector_gateway.connectors.tables.mapping.records import StoredData
 from connector_gateway.connectors.tables.models import AttachedFile, AttachFile
 from connector_gateway.connectors.tables.operations.bases import (
@@ -20,6 +21,7 @@ from connector_gateway.connectors.tables.operations.bases import (
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 UPLOAD_BYTES = 5_000_000
@@ -106,6 +108,7 @@ def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
         errors.FileTooLarge,
     ],
     targets=["record_id", "field"],
+    requests=TypicalRequests(BASES_REQUEST + 7 * REQUEST, 2 * REQUEST, "the record, without `base_id` in all bases"),
 )
 async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file from a public link to a record, in an attachment field.

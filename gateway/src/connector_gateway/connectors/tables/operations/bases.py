@@ -7,13 +7,14 @@ from functools import partial
 from typing import TypeVar
 
 from connector_gateway.connectors.tables import mapping, vendor_models
-from connector_gateway.connectors.tables.client import TablesClient
+from connector_gateway.connectors.tables.client import REQUEST, TablesClient
 from connector_gateway.connectors.tables.mapping.records import REJECTIONS
 from connector_gateway.connectors.tables.models import ListTables, Table
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
 from connector_gateway.kit.models import Listing
 from connector_gateway.kit.operation import reads
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ OUTDATED = (*REJECTIONS, TableNotFound, ViewNotFound)
 """Errors that an outdated cached schema may cause."""
 
 
-@reads("GET /tables", errors=[BaseNotFound])
+@reads("GET /tables", errors=[BaseNotFound], requests=TypicalRequests(REQUEST, REQUEST))
 async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their fields (columns), field types and views.
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, vendor_models
+from connector_gateway.connectors.tables.client import REQUEST
 from connector_gateway.connectors.tables.mapping.batches import Batch, Draft
 from connector_gateway.connectors.tables.mapping.records import REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import MAX_RECORDS, CreatedRecords, CreateRecords, FailedRecord
@@ -23,6 +24,7 @@ from connector_gateway.connectors.tables.operations.bases import (
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 MAX_WARNINGS = 10
@@ -72,7 +74,12 @@ CREATE_RECORDS = WriteStep(
 # The operation
 
 
-@writes("POST /records", errors=[*MISSING, errors.TooManyRecords], targets=["base_id", "table"])
+@writes(
+    "POST /records",
+    errors=[*MISSING, errors.TooManyRecords],
+    targets=["base_id", "table"],
+    requests=TypicalRequests(2 * REQUEST, REQUEST, "tables, for types"),
+)
 async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Add up to ten new records (rows) to a table, and report the success of each.
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, vendor_models
+from connector_gateway.connectors.tables.client import REQUEST
 from connector_gateway.connectors.tables.mapping.records import CASTING, REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import ReadRecords, Record, UpdatedRecord, UpdateRecord
 from connector_gateway.connectors.tables.operations.bases import (
@@ -22,6 +23,7 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.operation import reads, writes
+from connector_gateway.kit.upstream.budget import TypicalRequests
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 
@@ -48,7 +50,7 @@ UPDATE_RECORD = WriteStep(
 )
 
 
-@reads("GET /records", errors=[*MISSING, ViewNotFound])
+@reads("GET /records", errors=[*MISSING, ViewNotFound], requests=TypicalRequests(2 * REQUEST, REQUEST, "tables"))
 async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     """Read records (rows) of a table, or of a view with its own filter and order.
 
@@ -76,6 +78,7 @@ async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     "PATCH /records/{record_id}",
     errors=[*MISSING, RecordNotFound, *CASTING],
     targets=["base_id", "table"],
+    requests=TypicalRequests(2 * REQUEST, REQUEST, "tables, for types"),
 )
 async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Set fields of one existing record.
