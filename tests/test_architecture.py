@@ -14,6 +14,9 @@ TREE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
 INSIDE_CONNECTORS = GATEWAY / "connectors"
 """Connectors have the same packages, so that the tree lists their modules once."""
 
+NO_PACKAGES = {"migrations", "template"}
+"""Folders of files that are not part of the gateway's own packages."""
+
 MAX_MODULES = 18
 """Modules of a folder, beyond which nobody reads the list."""
 
@@ -21,7 +24,7 @@ MAX_MODULES = 18
 def packages() -> Iterator[Path]:
     for path in GATEWAY.rglob("__init__.py"):
         folder = path.parent
-        if folder != GATEWAY and INSIDE_CONNECTORS not in folder.parents and "migrations" not in folder.parts:
+        if folder != GATEWAY and INSIDE_CONNECTORS not in folder.parents and not NO_PACKAGES & set(folder.parts):
             yield folder
 
 
