@@ -80,7 +80,7 @@ def make(package: Package, target: str) -> "subprocess.CompletedProcess[str]":
     variables = {**os.environ, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
     command = ["make", target, f"PYTHON={package.python}"]
     return subprocess.run(
-        command, cwd=package.folder, env=variables, capture_output=True, text=True, timeout=180, check=False
+        command, cwd=package.folder, env=variables, capture_output=True, text=True, timeout=280, check=False
     )
 
 
@@ -167,7 +167,7 @@ def installation(package: Package, tmp_path_factory: pytest.TempPathFactory) -> 
         process = subprocess.Popen(command, cwd=folder, env=variables, stderr=errors, stdout=output)
         described = folder / ".data" / "dev.json"
         try:
-            wait_until(lambda: described.exists() or process.poll() is not None, 60)
+            wait_until(lambda: described.exists() or process.poll() is not None, 120)
             yield Installation(json.loads(described.read_text(encoding="utf-8")), variables, folder, package.python)
         finally:
             process.terminate()
