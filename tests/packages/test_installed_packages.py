@@ -24,6 +24,7 @@ from connector_gateway.connectors.package_loader import GROUP, OWN_SETTINGS, Ins
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from connector_gateway.settings_reader import READ_ELSEWHERE, SettingsReader
+from connector_gateway_client import AsyncGateway, Gateway
 from harness.gateway_server import OPERATOR
 from harness.requirement import requirement
 from harness.wait import wait_until
@@ -207,6 +208,32 @@ def test_every_surface_has_the_operations_of_a_package(installation: Installatio
     assert 'connector="links",operation="list_items"' in metrics
     assert {"list_items", "create_item"} >= {run["operation"] for run in runs} != set()
     assert "links_list_items" in tools
+
+
+@requirement("packages-1")
+def test_the_python_client_calls_operations_of_a_package_by_their_names(installation: Installation) -> None:
+    installation.fault(fault="drop_after", method="POST", path="/items", times=1)
+    with Gateway(installation.described["base_url"], installation.described["keys"]["write"]) as gateway:
+        created = gateway.call("links", "create_item", connection_id=installation.connection_id, title="Called")
+        listed = list(gateway.pages("links", "list_items", connection_id=installation.connection_id, limit=2))
+        with pytest.raises(ValueError, match=r"no operation 'remove_item' of 'links'\. It has list_items, create_item"):
+            gateway.call("links", "remove_item")
+        with pytest.raises(ValueError, match="no connector 'lynx'"):
+            gateway.call("lynx", "list_items")
+
+    assert [created.data] == [item for item in listed if item["title"] == "Called"]
+
+
+@requirement("packages-1")
+async def test_the_asynchronous_client_calls_operations_of_a_package(installation: Installation) -> None:
+    async with AsyncGateway(installation.described["base_url"], installation.described["keys"]["write"]) as gateway:
+        connection = {"connection_id": installation.connection_id}
+        planned = await gateway.call("links", "create_item", **connection, title="Never", dry_run=True)
+        listed = [item["title"] async for item in await gateway.pages("links", "list_items", **connection)]
+
+    assert [("POST", "/items")] == [(one["method"], one["path"]) for one in planned.plan["requests"]]
+    assert "First" in listed
+    assert "Never" not in listed
 
 
 @requirement("packages-1")
