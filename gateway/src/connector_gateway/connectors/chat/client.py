@@ -168,6 +168,11 @@ class ChatClient:
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
+    @property
+    def skew(self) -> float:
+        """The seconds by which the vendor's clock is ahead of ours."""
+        return self._upstream.skew
+
     async def auth_test(self) -> tuple[vendor_models.Identity, Scopes]:
         """Return the identity and the scopes of the token. Source: auth.test."""
         response = await self._read("auth.test", "identity", {})

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from connector_gateway.core.configured_connector import ConfiguredConnector
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
@@ -38,7 +38,7 @@ class TokenEndpointClient:
     """Requests tokens from vendors."""
 
     def __init__(
-        self, connectors: Mapping[str, ConfiguredConnector], transport: Transport, shared: SharedState, clock: Clock
+        self, connectors: Mapping[str, ConnectorConfig], transport: Transport, shared: SharedState, clock: Clock
     ) -> None:
         self._connectors = connectors
         self._transport = transport
@@ -137,7 +137,7 @@ class TokenEndpointClient:
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
         return response
 
-    def _configuration(self, connector: str) -> tuple[ConfiguredConnector, OAuthConfig, OAuthClient]:
+    def _configuration(self, connector: str) -> tuple[ConnectorConfig, OAuthConfig, OAuthClient]:
         configured = self._connectors.get(connector)
         if configured is None or configured.connector.oauth is None or configured.client is None:
             raise not_configured_error(connector)

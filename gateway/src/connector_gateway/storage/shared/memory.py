@@ -10,6 +10,7 @@ from msgspec import Struct
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.shared.budget_queue import Waiter
 from connector_gateway.storage.shared.interface import (
     HEADROOM,
     NEGLIGIBLE_SECONDS,
@@ -21,7 +22,6 @@ from connector_gateway.storage.shared.interface import (
 )
 from connector_gateway.storage.shared.locks import NamedLocks
 from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
-from connector_gateway.storage.shared.waiting_line import Waiter
 
 MAX_IDLE_LOGS = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import BudgetQueue
 from connector_gateway.storage.shared.interface import ResolvedCharge
-from connector_gateway.storage.shared.waiting_line import WaitingLine
 
 MIN_SAMPLES = 10
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
@@ -81,7 +81,7 @@ class SlidingWindowLog:
         """The budget to count by, and the full budget, if the former is a share of it."""
 
         self.blocked_until = 0.0
-        self.waiting: WaitingLine | None = None
+        self.waiting: BudgetQueue | None = None
         """The requests that wait for this budget, or None if none did."""
 
         self._entries: list[LogEntry] = []
@@ -126,10 +126,10 @@ class SlidingWindowLog:
             self.get_waiting().expect(key, charge.expected_units, now)
         return entry
 
-    def get_waiting(self) -> WaitingLine:
+    def get_waiting(self) -> BudgetQueue:
         """Return the requests that wait for this budget."""
         if self.waiting is None:
-            self.waiting = WaitingLine()
+            self.waiting = BudgetQueue()
         return self.waiting
 
     def insert(self, entry: LogEntry) -> None:

@@ -23,6 +23,8 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import BudgetQueue, Waiter
+from connector_gateway.storage.shared.data_loss_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
@@ -32,10 +34,8 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.lost_count_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import SendDelay, most_late
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
-from connector_gateway.storage.shared.waiting_line import Waiter, WaitingLine
 
 TIMEOUT_SECONDS = 0.5
 """The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
@@ -202,7 +202,7 @@ class ValkeyCounters:
     version: str = ""
     _process: str = field(default_factory=partial(token_hex, 4))
     _send_delays: dict[str, SendDelay] = field(default_factory=dict)
-    _lines: WeakValueDictionary[str, WaitingLine] = field(default_factory=WeakValueDictionary)
+    _lines: WeakValueDictionary[str, BudgetQueue] = field(default_factory=WeakValueDictionary)
     _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
@@ -294,11 +294,11 @@ class ValkeyCounters:
         now = self.clock.now()
         return ValkeyReservation(self, charges, key, number, wait / MICRO, granted == 1, since, now)
 
-    def line(self, name: str) -> WaitingLine:
+    def line(self, name: str) -> BudgetQueue:
         """Return the requests of this process that wait for the budget *name*."""
         line = self._lines.get(name)
         if line is None:
-            line = self._lines[name] = WaitingLine()
+            line = self._lines[name] = BudgetQueue()
         return line
 
     async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:

@@ -17,7 +17,7 @@ ObservationsByMessage = dict[str, Sequence[Observation]]
 """Observations by message identifier. Identifiers sort by time."""
 
 SKEW_SECONDS = 60.0
-"""Seconds by which the vendor's clock may differ from ours."""
+"""Seconds by which the vendor's clock may differ from ours without being corrected."""
 
 MAX_BACKFILL_SECONDS = 20 * 60.0
 """Maximum seconds of reading per poll. The rest is recorded as a gap."""
@@ -169,7 +169,8 @@ class HistoryBackfill:
 
     async def _backfill_channel(self, channel_id: str, since: float) -> HistoryRange:
         """Store the messages of a channel, without replies, and return the range that was read."""
-        after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
+        start = max(since - SKEW_SECONDS, self._watched_since(channel_id, since))
+        after = mapping.messages.message_ts(start + self._clock_difference())
         history_range = HistoryRange(channel_id, since, self.watch.clock.now(), after)
         observations: ObservationsByMessage = {}
         try:
@@ -179,6 +180,14 @@ class HistoryBackfill:
         # A channel with unread threads is not recorded as read: after an interruption their replies would be lost.
         await self._store(history_range, observations, done=not history_range.threads)
         return history_range
+
+    def _clock_difference(self) -> float:
+        """Return the seconds by which the vendor's clock is ahead of ours, or 0 if it is close.
+
+        A small difference is not corrected, because it is measured less precisely than messages are dated.
+        """
+        skew = self.watch.upstream.skew
+        return skew if abs(skew) > SKEW_SECONDS else 0.0
 
     def _watched_since(self, channel_id: str, since: float) -> float:
         """Return the time from which a channel is watched with its present settings.
