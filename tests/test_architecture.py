@@ -1,11 +1,14 @@
 """The tree of ARCHITECTURE.md lists every package of the gateway, and nothing that does not exist."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
 import pytest
+
+from connector_gateway.connectors import CONNECTOR_NAMES
 
 PROJECT = Path(__file__).parent.parent
 GATEWAY = PROJECT / "gateway" / "src" / "connector_gateway"
@@ -14,6 +17,9 @@ TREE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
 INSIDE_CONNECTORS = GATEWAY / "connectors"
 """Connectors have the same packages, so that the tree lists their modules once."""
 
+NO_PACKAGES = {"migrations", "template"}
+"""Folders of files that are not part of the gateway's own packages."""
+
 MAX_MODULES = 18
 """Modules of a folder, beyond which nobody reads the list."""
 
@@ -21,7 +27,7 @@ MAX_MODULES = 18
 def packages() -> Iterator[Path]:
     for path in GATEWAY.rglob("__init__.py"):
         folder = path.parent
-        if folder != GATEWAY and INSIDE_CONNECTORS not in folder.parents and "migrations" not in folder.parts:
+        if folder != GATEWAY and INSIDE_CONNECTORS not in folder.parents and not NO_PACKAGES & set(folder.parts):
             yield folder
 
 
@@ -53,6 +59,18 @@ def test_no_folder_has_too_many_modules() -> None:
         for folder in packages()
         if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MAX_MODULES
     }
+
+
+def test_only_connectors_name_connectors() -> None:
+    named = {
+        (str(path.relative_to(GATEWAY)), node.value)
+        for path in GATEWAY.rglob("*.py")
+        if INSIDE_CONNECTORS not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in CONNECTOR_NAMES
+    }
+
+    assert set() == named
 
 
 @pytest.mark.parametrize("package", ["connector_gateway", "connector_gateway_client", "workspace_sandbox"])

@@ -5,6 +5,8 @@ import os
 import secrets
 import subprocess
 import sys
+import sysconfig
+import venv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, distributions
@@ -13,18 +15,22 @@ from typing import Any
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from connector_gateway.cli import scaffold
+from connector_gateway.cli.scaffold.command import new_connector
 from connector_gateway.connectors import CONNECTORS, package_loader
 from connector_gateway.connectors.package_loader import GROUP, OWN_SETTINGS, InstalledConnectors
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from connector_gateway.settings_reader import READ_ELSEWHERE, SettingsReader
+from connector_gateway_client import AsyncGateway, Gateway
 from harness.gateway_server import OPERATOR
 from harness.requirement import requirement
 from harness.wait import wait_until
 
-PACKAGE = Path(__file__).parent / "links"
-COMMAND = [sys.executable, "-P", "-m", "connector_gateway"]
+COMMAND = ["-P", "-m", "connector_gateway"]
+TEMPLATE = Path(scaffold.__file__).parent / "template"
 
 
 def install(folder: Path, module: str, entry_points: str, name: str = "extra") -> Path:
@@ -42,8 +48,68 @@ def environment(*folders: Path, **settings: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders)), **settings}
 
 
-def run(*words: str, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*COMMAND, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+def run(
+    *words: str, env: Mapping[str, str] | None = None, python: Path | str = sys.executable
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([python, *COMMAND, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that the scaffold created, and a Python in which it is installed."""
+
+    folder: Path
+    python: Path
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """The package ``links``, tested and installed in an environment of its own by ``make test``."""
+    folder = tmp_path_factory.mktemp("created")
+    created = run("new-connector", "links", "--into", str(folder))
+    assert 0 == created.returncode, created.stderr
+    environment = folder / "venv"
+    venv.create(environment, with_pip=False)
+    # With everything that is installed here, including pip.
+    packages = next(environment.glob("lib/python*/site-packages"))
+    (packages / "installed.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    return Package(folder / "links-connector", environment / "bin" / "python")
+
+
+def make(package: Package, target: str) -> "subprocess.CompletedProcess[str]":
+    """Run a target of the package's Makefile. pip installs nothing from an index."""
+    variables = {**os.environ, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    command = ["make", target, f"PYTHON={package.python}"]
+    return subprocess.run(
+        command, cwd=package.folder, env=variables, capture_output=True, text=True, timeout=280, check=False
+    )
+
+
+@requirement("packages-5")
+def test_a_new_package_passes_its_tests(package: Package) -> None:
+    tested = make(package, "test")
+
+    assert 0 == tested.returncode, tested.stdout + tested.stderr
+    assert "8 passed" in tested.stdout
+
+
+@requirement("packages-5")
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("notes", "The package connector-gateway has a connector 'notes'."),
+        ("My-Tasks", "'My-Tasks' cannot be a connector: its name should be a lower-case letter"),
+        ("upstream", "'upstream' cannot be a connector: settings of the gateway itself begin with GATEWAY_UPSTREAM."),
+        ("tasks", "tasks-connector already exists. Choose another name, or another folder with --into."),
+    ],
+)
+def test_a_package_that_cannot_be_created_is_reported(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "tasks-connector").mkdir()
+    created = CliRunner().invoke(new_connector, [name, "--into", str(tmp_path)])
+
+    assert 2 == created.exit_code
+    assert problem in created.output
+    assert [tmp_path / "tasks-connector"] == list(tmp_path.iterdir())
 
 
 # One installation with a working package and a broken one
@@ -56,6 +122,7 @@ class Installation:
     described: Mapping[str, Any]
     variables: Mapping[str, str]
     folder: Path
+    python: Path
 
     @property
     def connection_id(self) -> str:
@@ -66,38 +133,43 @@ class Installation:
         headers = {"Authorization": f"Bearer {token}"}
         return httpx.get(self.described["base_url"] + path, params=query, headers=headers, timeout=30)
 
-    def create(self, url: str, key: str) -> Any:
-        body = {"connection_id": self.connection_id, "url": url, "idempotency_key": key}
+    def create(self, title: str, key: str) -> Any:
+        body = {"connection_id": self.connection_id, "title": title, "idempotency_key": key}
         headers = {"Authorization": f"Bearer {self.described['keys']['write']}"}
-        address = f"{self.described['base_url']}/v1/connectors/links/links"
+        address = f"{self.described['base_url']}/v1/connectors/links/items"
         return httpx.post(address, json=body, headers=headers, timeout=30)
 
-    def links(self) -> Sequence[str]:
-        """Return the URLs of all links."""
-        pages = [self.get("/v1/connectors/links/links", connection_id=self.connection_id).json()]
+    def titles(self) -> Sequence[str]:
+        """Return the titles of all items."""
+        pages = [self.get("/v1/connectors/links/items", connection_id=self.connection_id, limit=2).json()]
         while cursor := pages[-1]["next_cursor"]:
-            query = {"connection_id": self.connection_id, "cursor": cursor}
-            pages.append(self.get("/v1/connectors/links/links", **query).json())
-        return [link["url"] for page in pages for link in page["data"]]
+            query = {"connection_id": self.connection_id, "limit": 2, "cursor": cursor}
+            pages.append(self.get("/v1/connectors/links/items", **query).json())
+        return [item["title"] for page in pages for item in page["data"]]
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return run(*words, env=self.variables, python=self.python)
 
     def fault(self, **options: Any) -> None:
         httpx.post(f"{self.described['sandbox_url']}/_control/links/faults", json=options).raise_for_status()
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(package: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    make(package, ".installed")
     folder = tmp_path_factory.mktemp("packages")
     broken = install(tmp_path_factory.mktemp("broken"), "raise RuntimeError('no licence')", "broken = extra:BROKEN")
     # A setting of a connector that is not served is not taken for a typo.
-    variables = environment(PACKAGE, broken, GATEWAY_BROKEN_CLIENT_ID="x", GATEWAY_LINKS_BUDGET="1000/1")
+    variables = environment(broken, GATEWAY_BROKEN_CLIENT_ID="x", GATEWAY_LINKS_BUDGET="1000/1")
     port = secrets.choice(range(10_000, 30_000, 20))
     options = ["--port", str(port), "--sandbox-port", str(port + 1)]
     with (folder / "errors").open("w") as errors, (folder / "output").open("w") as output:
-        process = subprocess.Popen([*COMMAND, "dev", *options], cwd=folder, env=variables, stderr=errors, stdout=output)
+        command = [str(package.python), *COMMAND, "dev", *options]
+        process = subprocess.Popen(command, cwd=folder, env=variables, stderr=errors, stdout=output)
         described = folder / ".data" / "dev.json"
         try:
-            wait_until(lambda: described.exists() or process.poll() is not None, 60)
-            yield Installation(json.loads(described.read_text(encoding="utf-8")), variables, folder)
+            wait_until(lambda: described.exists() or process.poll() is not None, 120)
+            yield Installation(json.loads(described.read_text(encoding="utf-8")), variables, folder, package.python)
         finally:
             process.terminate()
             process.wait(60)
@@ -107,17 +179,17 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 def test_a_package_is_served_although_another_fails_to_load(installation: Installation) -> None:
     problem = "The connector broken of the package extra 0.3 is not served: its import raised RuntimeError"
 
-    assert [f"https://{number}.example" for number in (1, 2, 3)] == installation.links()[:3]
+    assert ["First", "Second", "Third"] == installation.titles()[:3]
     assert problem in (installation.folder / "errors").read_text()
 
 
 @requirement("packages-1")
 def test_a_lost_response_of_a_package_creates_one_object(installation: Installation) -> None:
-    installation.fault(fault="drop_after", method="POST", path="/links", times=1)
-    replies = [installation.create("https://once.example", "key-1") for _ in range(2)]
+    installation.fault(fault="drop_after", method="POST", path="/items", times=1)
+    replies = [installation.create("Once", "key-1") for _ in range(2)]
 
     assert [200, 200] == [reply.status_code for reply in replies]
-    assert 1 == installation.links().count("https://once.example")
+    assert 1 == installation.titles().count("Once")
 
 
 @requirement("packages-1")
@@ -132,22 +204,50 @@ def test_every_surface_has_the_operations_of_a_package(installation: Installatio
     }
     tools = httpx.post(f"{installation.described['base_url']}/mcp", json=request, headers=headers, timeout=30).text
 
-    assert {"get", "post"} == document["paths"]["/v1/connectors/links/links"].keys()
-    assert 'connector="links",operation="list_links"' in metrics
-    assert {"list_links", "create_link"} >= {run["operation"] for run in runs} != set()
-    assert "links_list_links" in tools
+    assert {"get", "post"} == document["paths"]["/v1/connectors/links/items"].keys()
+    assert 'connector="links",operation="list_items"' in metrics
+    assert {"list_items", "create_item"} >= {run["operation"] for run in runs} != set()
+    assert "links_list_items" in tools
+
+
+@requirement("packages-1")
+def test_the_python_client_calls_operations_of_a_package_by_their_names(installation: Installation) -> None:
+    installation.fault(fault="drop_after", method="POST", path="/items", times=1)
+    with Gateway(installation.described["base_url"], installation.described["keys"]["write"]) as gateway:
+        created = gateway.call("links", "create_item", connection_id=installation.connection_id, title="Called")
+        listed = list(gateway.pages("links", "list_items", connection_id=installation.connection_id, limit=2))
+        with pytest.raises(ValueError, match=r"no operation 'remove_item' of 'links'\. It has list_items, create_item"):
+            gateway.call("links", "remove_item")
+        with pytest.raises(ValueError, match="no connector 'lynx'"):
+            gateway.call("lynx", "list_items")
+
+    assert [created.data] == [item for item in listed if item["title"] == "Called"]
+
+
+@requirement("packages-1")
+async def test_the_asynchronous_client_calls_operations_of_a_package(installation: Installation) -> None:
+    async with AsyncGateway(installation.described["base_url"], installation.described["keys"]["write"]) as gateway:
+        connection = {"connection_id": installation.connection_id}
+        planned = await gateway.call("links", "create_item", **connection, title="Never", dry_run=True)
+        listed = [item["title"] async for item in await gateway.pages("links", "list_items", **connection)]
+
+    assert [("POST", "/items")] == [(one["method"], one["path"]) for one in planned.plan["requests"]]
+    assert "First" in listed
+    assert "Never" not in listed
 
 
 @requirement("packages-1")
 def test_commands_know_the_connector_of_a_package(installation: Installation) -> None:
     data = str(installation.folder / ".data")
-    called = run("call", "links", "list-links", "--data", data, "--json", env=installation.variables)
-    listed = run("connectors", "list", "--json", env=installation.variables)
+    called = run(
+        "call", "links", "list-items", "--data", data, "--json", env=installation.variables, python=installation.python
+    )
+    listed = run("connectors", "list", "--json", env=installation.variables, python=installation.python)
 
     rows = {row["name"]: row for row in json.loads(listed.stdout)}
-    assert "https://1.example" in called.stdout, called.stderr
+    assert "First" in called.stdout, called.stderr
     assert [*CONNECTORS, "broken", "links"] == [*rows]
-    assert ("links-connector", "1.2", 2, "") == tuple(
+    assert ("links-connector", "0.1.0", 2, "") == tuple(
         rows["links"][name] for name in ("origin", "version", "operations", "problem")
     )
     assert "no licence" in rows["broken"]["problem"]
@@ -174,10 +274,10 @@ def test_a_required_connector_that_is_not_served_prevents_the_start(tmp_path: Pa
 
 
 @pytest.fixture
-def links(monkeypatch: pytest.MonkeyPatch) -> AnyConnector:
-    """The connector of the working package."""
-    monkeypatch.syspath_prepend(PACKAGE)
-    connector: AnyConnector = EntryPoint("links", "links_connector:LINKS", GROUP).load()
+def acme(monkeypatch: pytest.MonkeyPatch) -> AnyConnector:
+    """The connector of the template."""
+    monkeypatch.syspath_prepend(TEMPLATE / "src")
+    connector: AnyConnector = EntryPoint("acme", "acme_connector:ACME", GROUP).load()
     return connector
 
 
@@ -228,22 +328,22 @@ def test_a_package_that_cannot_be_imported_is_reported(
         ("base_urls={}", "the first of its base_urls should be base."),
         ("budgets={}", "it declares no budget."),
         ("operations=()", "it declares no operation."),
-        ("operations=(LINKS.operations[1],)", "its sample calls an operation that it does not declare."),
-        ("operations=(*LINKS.operations, same_route)", "2 operations have the route GET /links."),
-        ("operations=(*LINKS.operations, LINKS.operations[1])", "2 operations have the route POST /links."),
-        ("operations=(*LINKS.operations, unknown_path)", "unknown_path has no parameter link_id"),
-        ("operations=(*LINKS.operations, outside)", "the route of outside, GET /../keys, is invalid."),
-        ("operations=(*LINKS.operations, request)", "the name request is reserved."),
-        ("operations=(*LINKS.operations, shadow)", "its model CreateCard has the name of a model of boards."),
+        ("operations=(ACME.operations[1],)", "its sample calls an operation that it does not declare."),
+        ("operations=(*ACME.operations, same_route)", "2 operations have the route GET /items."),
+        ("operations=(*ACME.operations, ACME.operations[1])", "2 operations have the route POST /items."),
+        ("operations=(*ACME.operations, unknown_path)", "unknown_path has no parameter item_id"),
+        ("operations=(*ACME.operations, outside)", "the route of outside, GET /../keys, is invalid."),
+        ("operations=(*ACME.operations, request)", "the name request is reserved."),
+        ("operations=(*ACME.operations, shadow)", "its model CreateCard has the name of a model of boards."),
     ],
 )
 def test_an_invalid_declaration_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: AnyConnector, change: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acme: AnyConnector, change: str, problem: str
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    assert "links" == links.name
+    assert "acme" == acme.name
 
-    module = f"{DECLARATIONS}\nEXTRA = replace(LINKS, **{{'name': 'extra'}} | dict({change}))"
+    module = f"{DECLARATIONS}\nEXTRA = replace(ACME, **{{'name': 'extra'}} | dict({change}))"
 
     assert problem_of(tmp_path, module).startswith(problem)
 
@@ -252,18 +352,19 @@ DECLARATIONS = """
 from dataclasses import replace
 
 from connector_gateway.kit.operation import reads
-from links_connector import LINKS, CreateLink, Link, LinksCall, ListLinks
+from acme_connector import ACME
+from acme_connector.operations import AcmeContext, AcmeItem, CreateAcmeItem, ListAcmeItems
 
 
-class CreateCard(CreateLink):
+class CreateCard(CreateAcmeItem):
     pass
 
 
-async def read(ctx: LinksCall, params: ListLinks) -> Link:
+async def read(ctx: AcmeContext, params: ListAcmeItems) -> AcmeItem:
     raise NotImplementedError
 
 
-async def write(ctx: LinksCall, params: CreateCard) -> Link:
+async def write(ctx: AcmeContext, params: CreateCard) -> AcmeItem:
     raise NotImplementedError
 
 
@@ -271,8 +372,8 @@ def named(name, route, perform=read):
     return replace(reads(route)(perform), name=name)
 
 
-same_route = named("same_route", "GET /links")
-unknown_path = named("unknown_path", "GET /links/{link_id}")
+same_route = named("same_route", "GET /items")
+unknown_path = named("unknown_path", "GET /items/{item_id}")
 outside = named("outside", "GET /../keys")
 request = named("request", "GET /requests")
 shadow = named("shadow", "POST /cards", write)
@@ -287,8 +388,8 @@ def test_a_package_cannot_replace_a_connector(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["Links", "my-links", "a", "1links", "max", "base"])
-def test_a_name_that_cannot_be_a_path_and_a_setting_is_rejected(links: AnyConnector, name: str) -> None:
-    assert [] != list(package_loader._find_problems(name, replace(links, name=name), []))
+def test_a_name_that_cannot_be_a_path_and_a_setting_is_rejected(acme: AnyConnector, name: str) -> None:
+    assert [] != list(package_loader._find_problems(name, replace(acme, name=name), []))
 
 
 def test_the_first_words_of_own_settings_are_reserved() -> None:

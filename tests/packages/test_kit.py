@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from connector_gateway import connectors
+from connector_gateway.cli import scaffold
 from connector_gateway.kit import PUBLIC_MODULES
 from harness.requirement import requirement
 
 KIT = "connector_gateway.kit"
 PACKAGES = [path.parent for path in Path(connectors.__file__).parent.glob("*/__init__.py")]
+TEMPLATE = Path(scaffold.__file__).parent / "template" / "src" / "acme_connector"
 PUBLIC = {KIT, *(f"{KIT}.{name}" for name in PUBLIC_MODULES)}
 
 
@@ -27,7 +29,7 @@ def imports(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @requirement("packages-4")
-@pytest.mark.parametrize("folder", [*PACKAGES, Path(__file__).parent / "links"], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*PACKAGES, TEMPLATE], ids=lambda folder: folder.name)
 def test_a_connector_imports_only_the_public_kit(folder: Path) -> None:
     own = f"connector_gateway.connectors.{folder.name}"
     imported = [(module, name) for module, name in imports(folder) if not f"{module}.".startswith(f"{own}.")]

@@ -6,8 +6,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from connector_gateway_client.operation_routes import OPENAPI_PATH, OperationRoute, find_route
 from connector_gateway_client.operations import AsyncOperations, Operations
-from connector_gateway_client.transport import AsyncTransport, SyncTransport
+from connector_gateway_client.responses import AsyncPages, Pages, Response
+from connector_gateway_client.transport import AsyncTransport, SyncTransport, parse_document, to_error
 
 TIMEOUT_SECONDS = 150.0
 """The default timeout of a request, longer than the service allows for a call."""
@@ -43,6 +45,38 @@ class Gateway(Operations):
     ) -> None:
         self._http = httpx.Client(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(SyncTransport(self._http, retry_seconds))
+        self._document: dict[str, Any] | None = None
+
+    def call(
+        self,
+        connector: str,
+        operation: str,
+        *,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+        **parameters: Any,
+    ) -> Response[Any]:
+        """Call an operation by its names, such as that of a connector package, which has no method here.
+
+        The first call requests the service's description of its operations. Raises ``ValueError`` if it has no such
+        operation.
+        """
+        route = self._find_route(connector, operation)
+        return self._sending.send(route.to_request(parameters, idempotency_key=idempotency_key, dry_run=dry_run))
+
+    def pages(self, connector: str, operation: str, *, cursor: str | None = None, **parameters: Any) -> Pages[Any]:
+        """Return the list of an operation by its names. Raises like ``call``."""
+        route = self._find_route(connector, operation)
+        return Pages(self._sending, route.to_request(parameters), cursor)
+
+    def _find_route(self, connector: str, operation: str) -> OperationRoute:
+        if self._document is None:
+            try:
+                response = self._http.get(OPENAPI_PATH)
+            except httpx.RequestError as error:
+                raise to_error(error, self._http.base_url) from error
+            self._document = parse_document(response)
+        return find_route(self._document, connector, operation)
 
     def close(self) -> None:
         """Close all connections."""
@@ -68,6 +102,40 @@ class AsyncGateway(AsyncOperations):
     ) -> None:
         self._http = httpx.AsyncClient(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(AsyncTransport(self._http, retry_seconds))
+        self._document: dict[str, Any] | None = None
+
+    async def call(
+        self,
+        connector: str,
+        operation: str,
+        *,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+        **parameters: Any,
+    ) -> Response[Any]:
+        """Call an operation by its names, such as that of a connector package, which has no method here.
+
+        The first call requests the service's description of its operations. Raises ``ValueError`` if it has no such
+        operation.
+        """
+        route = await self._find_route(connector, operation)
+        return await self._sending.send(route.to_request(parameters, idempotency_key=idempotency_key, dry_run=dry_run))
+
+    async def pages(
+        self, connector: str, operation: str, *, cursor: str | None = None, **parameters: Any
+    ) -> AsyncPages[Any]:
+        """Return the list of an operation by its names. Raises like ``call``."""
+        route = await self._find_route(connector, operation)
+        return AsyncPages(self._sending, route.to_request(parameters), cursor)
+
+    async def _find_route(self, connector: str, operation: str) -> OperationRoute:
+        if self._document is None:
+            try:
+                response = await self._http.get(OPENAPI_PATH)
+            except httpx.RequestError as error:
+                raise to_error(error, self._http.base_url) from error
+            self._document = parse_document(response)
+        return find_route(self._document, connector, operation)
 
     async def aclose(self) -> None:
         """Close all connections."""

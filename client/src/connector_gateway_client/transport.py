@@ -41,7 +41,20 @@ def _decode(call: RequestSpec, response: httpx.Response) -> Response[Any]:
     return parse_response(response.status_code, response.headers, response.content, dry_run=call.dry_run)
 
 
-def _to_error(error: httpx.RequestError, url: httpx.URL) -> GatewayError:
+def parse_document(response: httpx.Response) -> dict[str, Any]:
+    """Return the OpenAPI document of the service. Raises ``InvalidResponse`` if *response* is none."""
+    try:
+        document: dict[str, Any] = response.raise_for_status().json()
+        _ = document["paths"]
+    except (httpx.HTTPStatusError, ValueError, KeyError, TypeError) as error:
+        raise InvalidResponse(
+            f"The response with status {response.status_code} is not an OpenAPI document.", status=response.status_code
+        ) from error
+    return document
+
+
+def to_error(error: httpx.RequestError, url: httpx.URL) -> GatewayError:
+    """Return the error of a request without a response."""
     if isinstance(error, httpx.DecodingError):
         return InvalidResponse("The response is compressed and cannot be decompressed.")
     reason = str(error).rstrip(".") or type(error).__name__
@@ -79,7 +92,7 @@ class SyncTransport:
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
         except httpx.RequestError as error:
-            raise _to_error(error, self._http.base_url) from error
+            raise to_error(error, self._http.base_url) from error
         return _decode(call, response)
 
 
@@ -114,5 +127,5 @@ class AsyncTransport:
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
         except httpx.RequestError as error:
-            raise _to_error(error, self._http.base_url) from error
+            raise to_error(error, self._http.base_url) from error
         return _decode(call, response)

@@ -32,6 +32,7 @@ COMMANDS = {
     "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),
     "conformance": (f"{HERE}.conformance", "Check a running service against the contract."),
     "connectors": (f"{HERE}.connectors", "List the connectors, their packages and capabilities."),
+    "new-connector": (f"{HERE}.scaffold.command", "Create the package of a connector, with an emulator and tests."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
     "request": (f"{HERE}.request", "Send a request of your own to a vendor's API."),
 }
@@ -92,7 +93,9 @@ class Commands(click.Group):
             raise click.ClickException(WITHOUT_SANDBOX.format(cmd_name))
         with gc_disabled():
             loaded = import_module(module)
-            command: click.Command = getattr(loaded, cmd_name, None) or loaded.management_group(cmd_name)
+            command: click.Command = getattr(loaded, cmd_name.replace("-", "_"), None) or loaded.management_group(
+                cmd_name
+            )
         command.short_help = summary
         return command
 

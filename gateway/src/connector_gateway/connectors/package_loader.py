@@ -158,14 +158,21 @@ def _import_within_limit(entry_point: EntryPoint) -> Any:
     return thread.declared
 
 
+def find_name_problem(name: str) -> str | None:
+    """Return the reason why no connector can have this *name*, or None."""
+    if not NAME.fullmatch(name):
+        return "its name should be a lower-case letter followed by 1 to 19 lower-case letters and digits"
+    if name in OWN_SETTINGS:
+        return f"settings of the gateway itself begin with GATEWAY_{name.upper()}"
+    return None
+
+
 def _find_problems(name: str, connector: AnyConnector, others: Iterable[AnyConnector]) -> Iterator[str]:
     """Yield the reasons why *connector* cannot be served as *name*."""
     if connector.name != name:
         yield f"its entry point is named {name}, and its Connector {connector.name}"
-    if not NAME.fullmatch(name):
-        yield "its name should be a lower-case letter followed by 1 to 19 lower-case letters and digits"
-    if name in OWN_SETTINGS:
-        yield f"settings of the gateway itself begin with GATEWAY_{name.upper()}"
+    if problem := find_name_problem(name):
+        yield problem
     if next(iter(connector.base_urls), None) != "base":
         yield "the first of its base_urls should be base"
     if not connector.budgets:

@@ -254,9 +254,9 @@ async def show_connection(request: ManagementRequest, params: NameConnection) ->
     "change CONNECTION_ID",
     CommandDeclaration(
         "watch CONNECTION_ID",
-        "Choose the channels and keywords that a chat connection watches. They replace the previous ones.",
+        "Choose what a connection watches. The options replace the previous ones.",
         options=(),
-        settings_of="chat",
+        has_settings=True,
     ),
     open_to_managers=True,
     errors=[errors.ConnectionNotFound, errors.CredentialsRefused, errors.OtherAccount, *UPSTREAM_ERRORS],

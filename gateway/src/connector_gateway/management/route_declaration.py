@@ -68,8 +68,8 @@ class CommandDeclaration:
     values: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that this command sets to a fixed value."""
 
-    settings_of: str = ""
-    """The connector whose settings are options of this command."""
+    has_settings: bool = False
+    """Whether the settings of the connectors are options of this command. Those left out return to their defaults."""
 
     flags: Sequence[Flag] = ()
 

@@ -5,6 +5,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from aiohttp import web
@@ -30,7 +31,7 @@ TRAILING_SLASH = "{_:/?}"
 class Emulator(LazyState, ABC):
     """An emulator of one vendor's API."""
 
-    knobs: ClassVar[Mapping[str, Any]]
+    knobs: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """The knobs except ``limits``, with their initial values. ``FIDELITY.md`` describes each of them.
 
     All emulators have ``auto_approve``, which confirms every consent page, and ``token_seconds``, the lifetime of
@@ -40,7 +41,7 @@ class Emulator(LazyState, ABC):
     knob_readers: ClassVar[Mapping[str, Field]] = {}
     """Readers for knobs whose initial values do not show their type."""
 
-    user_actions: UserActions
+    user_actions: UserActions = MappingProxyType({})
     routes: Sequence[Route[Any]]
     published_aliases: Sequence[SupportedRoute] = ()
     """Published routes that are served by a more general one of ``routes``."""

@@ -91,10 +91,11 @@ class RouteCommand:
         for flag in self.declared.flags:
             yield click.Option([flag.option, f"flag_{flag.parameter}"], is_flag=True, help=flag.description)
 
-    @property
+    @cached_property
     def _settings_fields(self) -> Sequence[Field]:
-        name = self.declared.settings_of
-        return describe_fields(_connectors()[name].settings) if name else ()
+        connectors = _connectors().values() if self.declared.has_settings else ()
+        fields = (field for connector in connectors for field in describe_fields(connector.settings))
+        return [*{field.name: field for field in fields}.values()]
 
     # Execution
 
@@ -124,10 +125,10 @@ class RouteCommand:
             flag.parameter: flag.value for flag in self.declared.flags if lists.pop(f"flag_{flag.parameter}", False)
         }
         settings = {
-            name: lists.get(f"{SETTINGS}_{name}", []) for name in (field.name for field in self._settings_fields)
+            name.removeprefix(f"{SETTINGS}_"): value for name, value in lists.items() if name.startswith(f"{SETTINGS}_")
         }
         own = {name.removeprefix("p_"): value for name, value in lists.items() if name.startswith("p_")}
-        built = {SETTINGS: settings} if self.declared.settings_of else {}
+        built = {SETTINGS: settings} if self.declared.has_settings else {}
         return {**self.route.suggested, **own, **flags, **built, **self.declared.values}
 
     def _is_read(self, field: Field, values: Mapping[str, Any]) -> bool:

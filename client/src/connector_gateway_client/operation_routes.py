@@ -1,0 +1,60 @@
+"""The routes of operations that have no generated method, from the service's OpenAPI document."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from connector_gateway_client.calls import RequestSpec
+
+OPENAPI_PATH = "/openapi.json"
+KEY_HEADER, DRY_RUN_HEADER = "Idempotency-Key", "Prefer"
+
+
+@dataclass(frozen=True)
+class OperationRoute:
+    """The route of one operation."""
+
+    method: str
+    path: str
+    headers: Collection[str]
+    """The headers that it accepts: one for dry runs if it writes, and one for a key if it can be repeated with one."""
+
+    def to_request(
+        self, values: Mapping[str, Any], *, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> RequestSpec:
+        """Return the call of the operation with *values*. Raises ``ValueError`` if one of its path is missing."""
+        names = re.findall(r"{(\w+)}", self.path)
+        if missing := [name for name in names if name not in values]:
+            raise ValueError(f"{self.method} {self.path} needs {', '.join(missing)}.")
+        path = re.sub(r"{(\w+)}", lambda match: RequestSpec.segment(str(values[match[1]])), self.path)
+        others = {name: value for name, value in values.items() if name not in names}
+        return RequestSpec(
+            self.method,
+            path,
+            others,
+            writes=KEY_HEADER in self.headers,
+            key=idempotency_key,
+            once=DRY_RUN_HEADER in self.headers and KEY_HEADER not in self.headers,
+            dry_run=dry_run,
+        )
+
+
+def find_route(document: Mapping[str, Any], connector: str, operation: str) -> OperationRoute:
+    """Return the route of an operation. Raises ``ValueError`` with the existing ones if *document* does not have it."""
+    prefix = f"/v1/connectors/{connector}/"
+    routes = {
+        described["operationId"].removeprefix(f"{connector}_"): OperationRoute(
+            method.upper(), path, [one["name"] for one in described["parameters"] if one["in"] == "header"]
+        )
+        for path, methods in document["paths"].items()
+        if path.startswith(prefix)
+        for method, described in methods.items()
+    }
+    if operation not in routes:
+        raise ValueError(
+            f"The service has no operation {operation!r} of {connector!r}. It has {', '.join(routes)}."
+            if routes
+            else f"The service has no connector {connector!r}."
+        )
+    return routes[operation]

@@ -1,0 +1,1 @@
+"""The scaffold of connectors: the folder ``template`` is the package of one, named ``acme``."""

@@ -1,0 +1,17 @@
+"""acme: items of an invented vendor, to be replaced by yours."""
+
+from acme_connector import client, operations
+from connector_gateway.kit.operation import Connector, SampleCall
+
+ACME = Connector(
+    name="acme",
+    kit_version=1,
+    summary="Items of a list.",
+    base_urls={"base": client.BASE_URL},
+    budgets={"account": client.BUDGET},
+    client=client.AcmeClient,
+    operations=(operations.list_items, operations.create_item),
+    error_table=client.ERRORS,
+    settle_seconds=client.SETTLE_SECONDS,
+    sample=SampleCall("the first items", operations.list_items, lambda _: {}),
+)

@@ -1,0 +1,85 @@
+"""A gateway with the emulators, which one run of the tests starts and each test resets."""
+
+import json
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+START_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Acme:
+    """The connector in a running gateway, and its emulator."""
+
+    gateway: httpx2.Client
+    sandbox: httpx2.Client
+    connection_id: str
+
+    def list_page(self, **query: Any) -> Mapping[str, Any]:
+        """Return a page of items."""
+        response = self.gateway.get("items", params={"connection_id": self.connection_id, **query})
+        page: Mapping[str, Any] = response.raise_for_status().json()
+        return page
+
+    def titles(self) -> list[str]:
+        """Return the titles of all items."""
+        return [item["title"] for item in self.list_page(limit=100)["data"]]
+
+    def create(self, title: str, key: str | None = None) -> httpx2.Response:
+        """Create an item."""
+        body = {"connection_id": self.connection_id, "title": title, "idempotency_key": key or secrets.token_hex()}
+        return self.gateway.post("items", json=body)
+
+    def control(self, route: str, **body: Any) -> None:
+        """Control the emulator."""
+        self.sandbox.post(route, json=body).raise_for_status()
+
+    def statuses(self) -> set[int]:
+        """Return the statuses with which the emulator responded."""
+        return {request["status"] for request in self.sandbox.get("acme/requests").json()}
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
+    """A running gateway."""
+    data = tmp_path_factory.mktemp("data") / ".data"
+    port = secrets.choice(range(10_000, 30_000, 20))
+    options = ["--quiet", "--data", str(data), "--port", str(port), "--sandbox-port", str(port + 1)]
+    process = subprocess.Popen([sys.executable, "-P", "-m", "connector_gateway", "dev", *options])
+    try:
+        described = _read_when_ready(data / "dev.json", process)
+        key = {"Authorization": f"Bearer {described['keys']['write']}"}
+        url = f"{described['base_url']}/v1/connectors/acme/"
+        with (
+            httpx2.Client(base_url=url, headers=key, timeout=60) as gateway,
+            httpx2.Client(base_url=f"{described['sandbox_url']}/_control/") as sandbox,
+        ):
+            yield Acme(gateway, sandbox, described["connections"]["acme"])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]") -> Any:
+    deadline = time.monotonic() + START_SECONDS
+    while not description.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            pytest.exit("The gateway did not start. Its output has the reason.")
+        time.sleep(0.05)
+    return json.loads(description.read_text())
+
+
+@pytest.fixture
+def acme(running: Acme) -> Acme:
+    """The connector, with the default data of the emulator and without faults."""
+    running.control("reset")
+    return running
