@@ -13,6 +13,7 @@ from typing import Any
 from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
 from command_page import command_page
+from facts_page import facts_page
 from kit_page import kit_page
 from pydantic.fields import FieldInfo
 
@@ -51,6 +52,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_page()
     yield REFERENCE / "kit.md", kit_page()
+    yield REFERENCE / "vendor-facts.md", facts_page()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "models.py", formatted(source.models_module())
