@@ -33,7 +33,13 @@ def empty_page(gateway: Gateway) -> str:
 PATIENT = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "20", "GATEWAY_GRACE_SECONDS": "5"}
 """Nothing is slow on purpose here, but the machine may be."""
 
-PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page}
+
+def empty_board(gateway: Gateway) -> str:
+    body = {"name": "Checks", "defaultLists": False}
+    return str(vendor(gateway, "boards", "POST", "/1/boards", body)["id"])
+
+
+PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards": empty_board}
 """Create the place for each connector."""
 
 

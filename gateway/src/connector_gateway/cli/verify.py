@@ -62,7 +62,10 @@ def verify(
         raise click.BadParameter(f"It requires --in: {checks.place}.", param_hint="--write")
     if place and not writes:
         raise click.BadParameter("It requires --write.", param_hint="--in")
-    results = asyncio.run(_verify(connector, connection, place, description, checks))
+    try:
+        results = asyncio.run(_verify(connector, connection, place, description, checks))
+    except asyncio.CancelledError as error:
+        raise click.Abort from error
     rows = [one.row() for one in results]
     if report is not None:
         report.write_text(to_json_text(rows) + "\n", encoding="utf-8")

@@ -14,6 +14,8 @@ T = TypeVar("T")
 TEXT = "connector-gateway verify"
 """The title or text of every object that checks create."""
 
+AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
+FAILED = "The vendor failed."
 RATE_LIMITED = "rate_limited"
 
 
@@ -31,6 +33,10 @@ class CallFailed(Exception):
         super().__init__(body["error"]["message"])
         self.body = body
         self.code: str = body["error"]["code"]
+
+
+class NotCheckable(Exception):
+    """A fact cannot be checked with this account, for the reason in the message."""
 
 
 class UnsuitablePlace(Exception):
@@ -52,7 +58,11 @@ class Created:
 
     kind: str
     object_id: str
-    remove: Callable[[], Awaitable[object]]
+    remove: Callable[[], Awaitable[VendorReply]]
+
+
+Remove = Callable[[str], Awaitable[VendorReply]]
+"""Removes the object with an ID."""
 
 
 class Account:
@@ -71,13 +81,20 @@ class Account:
     async def request(
         self, method: str, path: str, body: Any = None, *, query: Any = None, headers: Any = None
     ) -> VendorReply:
-        """Send a request to the vendor. Raises ``CallFailed`` if the gateway does not return the vendor's response."""
+        """Send a request to the vendor.
+
+        Raises ``NotCheckable`` if the vendor is at its limit or fails, and ``CallFailed`` for an error of the gateway.
+        """
         values = {"method": method, "path": path, "query": query, "headers": headers, "body": body}
         sent = {name: value for name, value in values.items() if value is not None}
         data = await self._sent("POST", REQUEST.path.format(connection_id=self._connection_id), sent)
+        if data["status"] in {429, 529}:
+            raise NotCheckable(AT_LIMIT)
+        if data["status"] >= 500:
+            raise NotCheckable(FAILED)
         return VendorReply(data["status"], data["headers"], data["body"])
 
-    async def call(self, name: str, **params: Any) -> Any:
+    async def call(self, name: str, /, **params: Any) -> Any:
         """Call an operation and return its data. Raises ``CallFailed`` for an error."""
         (operation,) = (one for one in self._connector.operations if one.name == name)
         in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
@@ -86,13 +103,18 @@ class Account:
         return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values})
 
     async def create(
-        self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Callable[[str], Awaitable[object]]
+        self,
+        kind: str,
+        make: Awaitable[T],
+        object_id: Callable[[T], str],
+        remove: Callable[[str], Awaitable[VendorReply]],
     ) -> T:
         """Create an object that is removed after the checks, even if they are interrupted while it is created."""
         task = asyncio.ensure_future(make)
         try:
             await asyncio.wait([task])
         finally:
+            # Also after an interrupt, since the request was sent and its object would remain.
             result = await task
             created_id = object_id(result)
             self.created.append(Created(kind, created_id, lambda: remove(created_id)))
@@ -110,8 +132,10 @@ class Account:
         remaining = []
         for one in reversed(self.created):
             try:
-                await one.remove()
-            except CallFailed:
+                removed = (await one.remove()).status < 300
+            except (CallFailed, NotCheckable):
+                removed = False
+            if not removed:
                 remaining.append(one)
         self.created.clear()
         return remaining

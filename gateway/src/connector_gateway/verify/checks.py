@@ -22,10 +22,6 @@ class Contradicted(Exception):
         self.observed = describe(observed)
 
 
-class NotCheckable(Exception):
-    """A fact cannot be checked with this account, for the reason in the message."""
-
-
 @dataclass(frozen=True)
 class Check:
     """A check of one fact."""

@@ -4,8 +4,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from connector_gateway.verify.account import TEXT, Account, UnsuitablePlace, VendorReply
-from connector_gateway.verify.checks import Checks, NotCheckable, expect
+from connector_gateway.verify.account import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
+from connector_gateway.verify.checks import Checks, expect
 
 LONG = 2000
 """The length limit of a text."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-from connector_gateway.verify.account import Account, CallFailed
-from connector_gateway.verify.checks import Check, Checks, Contradicted, NotCheckable
+from connector_gateway.verify.account import AT_LIMIT, FAILED, Account, CallFailed, NotCheckable
+from connector_gateway.verify.checks import Check, Checks, Contradicted
 from connector_gateway.verify.facts import Fact
 
 CONFIRMED, CONTRADICTED, NOT_CHECKABLE = "confirmed", "contradicted", "not checkable here"
@@ -17,9 +17,10 @@ ENDS = frozenset({"connection_revoked", "connection_not_found", "upstream_unavai
 LIMITS = {
     "upstream_forbidden": "The connection lacks permission.",
     "connection_scope_missing": "The connection lacks a scope.",
-    "upstream_rate_limited": "The vendor's rate limit is reached; run verify again later.",
+    "upstream_rate_limited": AT_LIMIT,
     "upstream_timeout": "The vendor did not respond in time.",
-    "upstream_error": "The vendor failed.",
+    "outcome_unknown": "The vendor did not respond.",
+    "upstream_error": FAILED,
 }
 """Errors that say nothing about a fact."""
 
