@@ -17,6 +17,7 @@ from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
 from harness.all_connectors import UNTHROTTLED
 from harness.gateway_server import Gateway, run_gateway
+from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
@@ -28,10 +29,6 @@ def empty_page(gateway: Gateway) -> str:
     parent = {"type": "page_id", "page_id": examples["page_id"]}
     body = {"parent": parent, "properties": {"title": {"title": [{"text": {"content": "Checks"}}]}}}
     return str(vendor(gateway, "notes", "POST", "/v1/pages", body)["id"])
-
-
-PATIENT = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "20", "GATEWAY_GRACE_SECONDS": "5"}
-"""Nothing is slow on purpose here, but the machine may be."""
 
 
 def empty_board(gateway: Gateway) -> str:
@@ -47,7 +44,13 @@ PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards":
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         run_emulators(**EMULATORS) as sandbox,
-        run_gateway(sandbox, tmp_path_factory.mktemp("verify"), connectors=UNTHROTTLED, **PATIENT) as started,
+        run_gateway(
+            sandbox,
+            tmp_path_factory.mktemp("verify"),
+            connectors=UNTHROTTLED,
+            GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20",
+            GATEWAY_GRACE_SECONDS="5",
+        ) as started,
     ):
         for name in EMULATORS:
             started.clear(name)
@@ -86,6 +89,7 @@ def contradicted(results: Sequence[FactResult]) -> list[tuple[str, str, str]]:
     return [(one.fact, one.expected, one.observed) for one in results if one.result == CONTRADICTED]
 
 
+@requirement("requests-13", "requests-14")
 @pytest.mark.parametrize("connector", CHECKED)
 def test_an_honest_vendor_contradicts_nothing(gateway: Gateway, connector: str) -> None:
     results = verify(gateway, connector, PLACES[connector](gateway))
@@ -95,6 +99,7 @@ def test_an_honest_vendor_contradicts_nothing(gateway: Gateway, connector: str) 
     assert {check.fact for check in CHECKED[connector].all} == {one.fact for one in results if not one.reason}
 
 
+@requirement("requests-13")
 @pytest.mark.parametrize(
     ("connector", "fact"), [(name, check.fact) for name, checks in CHECKED.items() for check in checks.all]
 )

@@ -16,10 +16,10 @@ from connector_gateway.cli import verify as command
 from connector_gateway.verify.runner import FactResult
 from harness.all_connectors import UNTHROTTLED
 from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
-PATIENT = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "20", "GATEWAY_GRACE_SECONDS": "5"}
 SERVED = {name: EMULATORS[name] for name in ("notes", "boards")}
 
 
@@ -29,7 +29,13 @@ def module_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway
     folder = tmp_path_factory.mktemp("verify")
     with (
         run_emulators(**SERVED) as sandbox,
-        run_gateway(sandbox, folder, connectors=connectors, **PATIENT) as started,
+        run_gateway(
+            sandbox,
+            folder,
+            connectors=connectors,
+            GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20",
+            GATEWAY_GRACE_SECONDS="5",
+        ) as started,
     ):
         yield started.with_key(passthrough=True, calls_per_minute=1_000_000)
 
@@ -77,6 +83,7 @@ def children(gateway: Gateway, page: str) -> list[Any]:
     return results
 
 
+@requirement("requests-13")
 def test_reads_change_nothing_and_end_with_a_table(gateway: Gateway, verify: Verify) -> None:
     result = verify.run("notes")
 
@@ -88,6 +95,7 @@ def test_reads_change_nothing_and_end_with_a_table(gateway: Gateway, verify: Ver
     assert {"/v1/search"} == {path for method, path, _ in gateway.journal("notes") if method == "POST"}
 
 
+@requirement("requests-15")
 def test_a_report_contains_no_data_of_the_account(gateway: Gateway, verify: Verify, page: str, tmp_path: Path) -> None:
     gateway.knob("notes", lie="minute-times")
     result = verify.write(page, "--report", str(tmp_path / "report.json"))
@@ -100,6 +108,7 @@ def test_a_report_contains_no_data_of_the_account(gateway: Gateway, verify: Veri
     assert [] == [secret for secret in [*secrets, gateway.key, "Fernweh", "conn_"] if secret in text]
 
 
+@requirement("requests-14")
 def test_writes_leave_nothing_behind(gateway: Gateway, verify: Verify, page: str) -> None:
     result = verify.write(page)
 
@@ -107,6 +116,7 @@ def test_writes_leave_nothing_behind(gateway: Gateway, verify: Verify, page: str
     assert [] == children(gateway, page)
 
 
+@requirement("requests-14")
 def test_an_interrupt_removes_what_was_created(
     gateway: Gateway, verify: Verify, page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +133,7 @@ def test_an_interrupt_removes_what_was_created(
     assert [] == children(gateway, page)
 
 
+@requirement("requests-14")
 def test_what_cannot_be_removed_is_named(gateway: Gateway, verify: Verify, page: str) -> None:
     gateway.fault("notes", fault="status", status=400, method="PATCH", path="/v1/databases")
     result = verify.write(page)
@@ -131,6 +142,7 @@ def test_what_cannot_be_removed_is_named(gateway: Gateway, verify: Verify, page:
     assert f"Not removed: database {database['id']}." in result.stderr
 
 
+@requirement("requests-14")
 def test_a_place_that_is_not_empty_is_rejected(gateway: Gateway, verify: Verify, page: str) -> None:
     block = {"type": "paragraph", "paragraph": {"rich_text": [{"text": {"content": "Ours"}}]}}
     vendor(gateway, "PATCH", f"/v1/blocks/{page}/children", {"children": [block]})
@@ -142,6 +154,7 @@ def test_a_place_that_is_not_empty_is_rejected(gateway: Gateway, verify: Verify,
     assert {"GET"} == {method for method, _, _ in gateway.journal("notes")}
 
 
+@requirement("requests-14")
 @pytest.mark.parametrize("kind", ["unshared_database_id", "data_source_id"])
 def test_a_place_of_another_kind_is_rejected(gateway: Gateway, verify: Verify, kind: str) -> None:
     result = verify.write(gateway.examples("notes")[kind])
@@ -150,11 +163,13 @@ def test_a_place_of_another_kind_is_rejected(gateway: Gateway, verify: Verify, k
     assert "It is not a page that is shared with this connection." in result.output
 
 
+@requirement("requests-14")
 def test_write_and_in_require_each_other(verify: Verify, page: str) -> None:
     assert "It requires --in: the ID of an empty page" in verify.run("notes", "--write").output
     assert "It requires --write." in verify.run("notes", "--in", page).output
 
 
+@requirement("requests-16")
 def test_a_connection_of_another_connector_is_rejected(gateway: Gateway, verify: Verify) -> None:
     result = verify.run("notes", "--connection", gateway.connections["boards"])
 
@@ -163,6 +178,7 @@ def test_a_connection_of_another_connector_is_rejected(gateway: Gateway, verify:
     assert [] == gateway.journal("boards")
 
 
+@requirement("requests-16")
 def test_a_revoked_connection_ends_the_checks(gateway: Gateway, verify: Verify) -> None:
     gateway.revoke("notes")
     try:
@@ -176,6 +192,7 @@ def test_a_revoked_connection_ends_the_checks(gateway: Gateway, verify: Verify) 
     assert 1 == len({path for _, path, _ in gateway.journal("notes")})
 
 
+@requirement("requests-16")
 def test_a_missing_permission_contradicts_nothing(gateway: Gateway, verify: Verify) -> None:
     gateway.fault("notes", fault="status", status=403, times=100, path="/v1/search", body=FORBIDDEN)
     result = verify.run("notes")
@@ -186,6 +203,7 @@ def test_a_missing_permission_contradicts_nothing(gateway: Gateway, verify: Veri
 FORBIDDEN = {"object": "error", "status": 403, "code": "restricted_resource", "message": "Insufficient permissions."}
 
 
+@requirement("requests-16")
 def test_a_vendor_at_its_limit_contradicts_nothing(gateway: Gateway, verify: Verify) -> None:
     gateway.fault("notes", fault="throttle", times=1000, seconds=3600)
     result = verify.run("notes")
@@ -194,6 +212,7 @@ def test_a_vendor_at_its_limit_contradicts_nothing(gateway: Gateway, verify: Ver
     assert "request-ids\tnot checkable here\t\t\tThe vendor's rate limit is reached" in result.stdout
 
 
+@requirement("requests-16")
 def test_a_vendor_that_does_not_respond_contradicts_nothing(gateway: Gateway, verify: Verify) -> None:
     gateway.fault("notes", fault="drop_before", times=1000)
     result = verify.run("notes")

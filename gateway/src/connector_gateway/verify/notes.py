@@ -55,7 +55,12 @@ async def first_source(account: Account) -> Any:
 
 async def own_database(account: Account) -> Any:
     """Create a database in the place."""
-    columns = {"Name": {"title": {}}, "Text": {"rich_text": {}}, "Number": {"number": {}}, "Link": {"url": {}}}
+    columns: dict[str, Any] = {
+        "Name": {"title": {}},
+        "Text": {"rich_text": {}},
+        "Number": {"number": {}},
+        "Link": {"url": {}},
+    }
     body = {
         "parent": {"type": "page_id", "page_id": account.place},
         "title": [{"text": {"content": TEXT}}],
