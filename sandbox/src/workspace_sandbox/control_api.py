@@ -17,6 +17,7 @@ from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import parse_fault
 from workspace_sandbox.kit.input_validation import Field, InvalidInput, flag, non_negative_number, read
 from workspace_sandbox.kit.knob_validation import parse_knobs
+from workspace_sandbox.kit.lies import one_lie
 from workspace_sandbox.kit.user_actions import actions_json
 from workspace_sandbox.origin_check import reject_cross_origin
 from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
@@ -175,7 +176,8 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def set_knobs(emulator: Emulator, options: Mapping[str, Any]) -> dict[str, Any]:
     """Set knobs of the emulator, and return all of them. Invalid values are rejected."""
-    emulator.context.knobs.update(parse_knobs(options, emulator.context.default_knobs, emulator.knob_readers))
+    readers = {"lie": one_lie(emulator.lies), **emulator.knob_readers}
+    emulator.context.knobs.update(parse_knobs(options, emulator.context.default_knobs, readers))
     return dict(emulator.context.knobs)
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "env": (f"{HERE}.dev.shell_exports", "Print shell exports for a dev installation."),
     "mcp": (f"{HERE}.mcp", "Serve the gateway's tools to an agent over standard input and output."),
     "conformance": (f"{HERE}.conformance", "Check a running service against the contract."),
+    "verify": (f"{HERE}.verify", "Check the facts about a vendor against a live account."),
     "connectors": (f"{HERE}.connectors", "List the connectors, their packages and capabilities."),
     "new-connector": (f"{HERE}.scaffold.command", "Create the package of a connector, with an emulator and tests."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),

@@ -22,14 +22,14 @@ async def choose_connection(target: GatewayTarget, connector: str, requested: st
         return target.connections[connector]
     if requested is not None and requested.startswith(PREFIX):
         return requested
-    usable = await _usable(target, connector)
+    usable = await list_usable(target, connector)
     matches = usable if requested is None else _find_by_name(usable, requested)
     if len(matches) == 1:
         return str(matches[0]["connection_id"])
     raise click.ClickException(_ambiguity_message(connector, requested, usable, matches))
 
 
-async def _usable(target: GatewayTarget, connector: str) -> Sequence[Mapping[str, Any]]:
+async def list_usable(target: GatewayTarget, connector: str) -> Sequence[Mapping[str, Any]]:
     """Return the connections that the key can use, without those that have no account yet."""
     values: dict[str, Any] = {"connector": connector, "limit": 200}
     connections: list[Mapping[str, Any]] = []

@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import ErrorFactory, VendorErrorResponse
 from workspace_sandbox.kit.input_validation import Field
+from workspace_sandbox.kit.lies import Lie
 from workspace_sandbox.kit.oauth.server import OAuth
 from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute
 from workspace_sandbox.kit.routes import PageRoute, Route
@@ -32,7 +33,7 @@ class Emulator(LazyState, ABC):
     """An emulator of one vendor's API."""
 
     knobs: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """The knobs except ``limits``, with their initial values. ``FIDELITY.md`` describes each of them.
+    """The knobs except ``limits`` and ``lie``, with their initial values. ``FIDELITY.md`` describes each of them.
 
     All emulators have ``auto_approve``, which confirms every consent page, and ``token_seconds``, the lifetime of
     access tokens issued from now on.
@@ -40,6 +41,9 @@ class Emulator(LazyState, ABC):
 
     knob_readers: ClassVar[Mapping[str, Field]] = {}
     """Readers for knobs whose initial values do not show their type."""
+
+    lies: ClassVar[Mapping[str, Lie]] = {}
+    """Changes of responses by the fact that they contradict, for the knob ``lie``."""
 
     user_actions: UserActions = MappingProxyType({})
     routes: Sequence[Route[Any]]

@@ -46,7 +46,7 @@ class EmulatorContext:
 
         self._reset_count = 0
         self._request_ids = Random("requests")
-        self.default_knobs = {"limits": True, **knobs}
+        self.default_knobs = {"limits": True, "lie": "", **knobs}
         self.knobs = dict(self.default_knobs)
         self.addresses: dict[str, str] = {}
         self.request_log: RequestLog[RecordedRequest] = RequestLog(MAX_LOG_ENTRIES)

@@ -71,7 +71,8 @@ async def _perform(
     response = await handler(request)
     # Requests that were rejected before they were counted wait as well.
     await context.wait_if_delayed()
-    return response
+    lie = emulator.lies.get(context.knobs["lie"])
+    return await lie.apply(request, response) if lie else response
 
 
 def _abort(request: web.Request) -> web.StreamResponse:

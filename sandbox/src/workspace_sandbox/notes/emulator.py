@@ -17,6 +17,7 @@ from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallati
 from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.error_responses import ApiError
+from workspace_sandbox.notes.lies import LIES
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.rate_limits import RateLimiter
@@ -47,6 +48,7 @@ class NotesEmulator(Emulator):
         "user_information": "with_email",
     }
 
+    lies = LIES
     user_actions = ACTS
     routes = ROUTES
     errors = error_responses

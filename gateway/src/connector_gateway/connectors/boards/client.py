@@ -26,25 +26,16 @@ CONSENT_URL = "https://auth.atlassian.com"
 SITE_URL = "https://trello.com"
 
 TOKEN_BUDGET = Budget(100, per_seconds=10)
-"""Requests per token. Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits."""
+"""Requests per token. Fact boards.token-and-key-limits."""
 
 KEY_BUDGET = Budget(300, per_seconds=10)
-"""Requests per API key, over all its tokens.
-
-Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits.
-"""
+"""Requests per API key, over all its tokens. Fact boards.token-and-key-limits."""
 
 MEMBER_BUDGET = Budget(100, per_seconds=900)
-"""Requests to ``/1/members`` per token, in addition to the other budgets.
-
-Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits.
-"""
+"""Requests to ``/1/members`` per token, in addition to the others. Fact boards.token-and-key-limits."""
 
 SETTLE_SECONDS = 60.0
-"""Seconds during which a write may still take effect: twice the 30 seconds after which reads end with a 504.
-
-Source: developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11. It does not mention writes.
-"""
+"""Seconds during which a write may still take effect: twice those of boards.reads-end-after-30-seconds."""
 
 CHARGES = (Charge("token"), Charge("key", scope_key="application"))
 REQUEST: Requests = (CHARGES,)
@@ -109,7 +100,7 @@ def parse_throttle(response: UpstreamResponse) -> ThrottleDelay | None:
     error = ERRORS.reason(response)
     if error.code == TOO_MUCH:
         return None
-    # The vendor documents no ``Retry-After``, so the length of the window is the best estimate.
+    # The length of the window is the best estimate: boards.no-retry-after.
     budget, seconds = WINDOWS.get(error.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
     if MEMBER_ROUTES in str(error.message):
         budget, seconds = "members", MEMBER_BUDGET.per_seconds

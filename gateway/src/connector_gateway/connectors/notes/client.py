@@ -26,13 +26,10 @@ BASE_URL = "https://api.notion.com"
 VERSION = "2026-03-11"
 
 BUDGET = Budget(3, per_seconds=1)
-"""Three requests a second on average per integration. Source: developers.notion.com/reference/request-limits."""
+"""Requests per integration. Fact notes.three-a-second."""
 
 SETTLE_SECONDS = 60.0
-"""Seconds after which a request cannot take effect. The vendor ends it after 60 s and stops writing after about 55.
-
-Source: developers.notion.com/reference/request-limits, read 2026-11, as quoted by others.
-"""
+"""Seconds after which a request cannot take effect. Fact notes.sixty-second-requests."""
 
 CHARGE = Charge("integration")
 REQUEST: Requests = ((CHARGE,),)
@@ -50,7 +47,7 @@ LISTS: Mapping[Any, Any] = {
 """The list shape for each kind of item."""
 
 MINUTE = timedelta(minutes=1)
-"""The precision of the vendor's times, which are rounded down to the minute."""
+"""The precision of the vendor's times. Fact notes.minute-times."""
 
 Body = dict[str, Any]
 """A request body."""

@@ -25,7 +25,7 @@ OAUTH = OAuthConfig(
 )
 """The vendor has no scopes and no PKCE. The integration defines permissions, and users pick pages at consent.
 
-Token lifetimes are undocumented. A rejected token is refreshed, which returns a new refresh token each time.
+A rejected token is refreshed. Facts notes.undocumented-token-lifetime and notes.rotating-tokens.
 """
 
 

@@ -1,0 +1,1 @@
+"""Checks of vendor facts against a live account, sent through a running gateway."""
