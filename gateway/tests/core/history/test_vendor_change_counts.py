@@ -19,6 +19,7 @@ from connector_gateway.kit.upstream.client import Request, RequestRecord
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.upstream.vendor_changes import ApiVersion, VendorChange
 from connector_gateway.kit.vendor_model import VendorModel
+from harness.requirement import requirement
 
 SENT = [RequestRecord(0.0, "GET", "/v1/pages/0f8a3c5e9a5b", 200, 0.0, 1.0)]
 ENDPOINT = "GET /v1/pages/{}"
@@ -102,6 +103,7 @@ def test_places_after_the_first_hundred_are_counted_together(changes: VendorChan
     assert MAX_PLACES + 1 == len(changes.counted)
 
 
+@requirement("common-244")
 def test_a_sign_in_every_response_is_counted_each_time_and_logged_once_a_day(
     changes: VendorChanges, clock: Clock
 ) -> None:

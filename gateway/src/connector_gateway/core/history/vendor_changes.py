@@ -111,7 +111,7 @@ class ResponseObserver:
     changes: VendorChanges
     connector: AnyConnector
     _sampled_at: dict[tuple[str, Any], float] = field(default_factory=dict)
-    """When a response was last compared, by method and shape."""
+    """The time of the last comparison, by method and shape."""
 
     def observe(self, request: Request, response: UpstreamResponse) -> None:
         """Count what *response* announces, and have its fields compared when it is decoded."""
