@@ -5,7 +5,7 @@ SBOM ?= dist/sbom.json
 PACKAGES := gateway sandbox client
 LOCK := $(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
   --python-version 3.11
-INSTALL := $(BIN)/python tools/install.py
+INSTALL := $(BIN)/python tools/install_packages.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run together containers test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean

@@ -20,9 +20,9 @@ from benchmarks import (
     memory,
     overhead,
     pacing,
-    rates,
-    records,
+    postgres_throughput,
     startup,
+    throughput,
 )
 from benchmarks.history_database import HistorySpec
 
@@ -51,8 +51,8 @@ def main() -> int:
 def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
-        "rates": rates.rows,
-        "records": records.rows,
+        "throughput": throughput.rows,
+        "postgres-throughput": postgres_throughput.rows,
         "starting": startup.rows,
         "history": partial(history.rows, spec),
         "mail": mail.rows,

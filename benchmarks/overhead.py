@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks import stub
+from benchmarks import stub_vendor
 from benchmarks.load import Load, loading
 from benchmarks.processes import Server, asgi, environment_of, free_port, started
 
@@ -35,7 +35,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Running:
-    """A gateway in front of the stub, with a key and a connection."""
+    """A gateway in front of the stub vendor, with a key and a connection."""
 
     server: Server
     headers: dict[str, str]
@@ -117,16 +117,16 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
     """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     query = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}], "page_size": 100}
     with (
-        asgi("benchmarks.stub:app") as upstream,
+        asgi("benchmarks.stub_vendor:app") as upstream,
         asgi("benchmarks.passthrough:app", UPSTREAM=upstream.url) as bare,
         gateway(upstream) as running,
         loading() as load,
     ):
-        common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
+        common = {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
         create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
         kinds = [
-            Calls(load, bare, f"/v1/data_sources/{stub.SOURCE_ID}/query", query, {}),
+            Calls(load, bare, f"/v1/data_sources/{stub_vendor.SOURCE_ID}/query", query, {}),
             Calls(load, running.server, "/v1/connectors/notes/pages/search", search, running.headers),
             Calls(load, bare, "/v1/pages", query, {}),
             Calls(load, running.server, "/v1/connectors/notes/pages", create, running.headers),

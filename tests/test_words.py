@@ -34,7 +34,7 @@ STORED = frozenset(
 """Names behind public codes, settings and stored fields, or a vendor's."""
 
 PUBLISHED = re.compile(
-    r"(models|settings|control|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/inbound_hooks\.py$"
+    r"(models|settings|control_api|errors)\.py$|/kit/errors/|/management/|connectors/chat/events/inbound_hooks\.py$"
 )
 """Modules whose docstrings are published as descriptions, in the words of the documents."""
 

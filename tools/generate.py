@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from application_page import application_rows, limit_rows, operation_rows
-from client_source import ClientSource, errors_module
-from command_page import command_page
-from kit_page import kit_page
+from client_generator import ClientSource, errors_module
+from command_reference import command_reference
+from kit_reference import kit_reference
 from pydantic.fields import FieldInfo
+from vendor_page_tables import application_rows, limit_rows, operation_rows
 
 from connector_gateway.connectors import CONNECTOR_NAMES, CONNECTORS
 from connector_gateway.http.api.routes import PREFIX
@@ -27,7 +27,7 @@ from workspace_sandbox.kit.user_actions import markdown_table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
-PAGES = PROJECT / "docs" / "applications"
+PAGES = PROJECT / "docs" / "vendors"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
 CLIENT = PROJECT / "client" / "src" / "connector_gateway_client"
@@ -41,7 +41,7 @@ def files() -> Iterator[tuple[Path, str]]:
     for connector in CONNECTORS.values():
         yield REFERENCE / f"{connector.name}.md", connector_page(connector)
         page = PAGES / f"{connector.name}.md"
-        yield page, application_page(connector, page.read_text(encoding="utf-8"))
+        yield page, vendor_page(connector, page.read_text(encoding="utf-8"))
         if connector.oauth is not None:
             guide = GUIDES / f"{connector.name}.md"
             yield guide, connect_guide(connector, connector.oauth, guide.read_text(encoding="utf-8"))
@@ -49,8 +49,8 @@ def files() -> Iterator[tuple[Path, str]]:
     rows = application_rows(CONNECTORS.values())
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
-    yield REFERENCE / "commands.md", command_page()
-    yield REFERENCE / "kit.md", kit_page()
+    yield REFERENCE / "commands.md", command_reference()
+    yield REFERENCE / "kit.md", kit_reference()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "models.py", formatted(source.models_module())
@@ -87,7 +87,7 @@ def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str
     return between(marked, "addresses", address_rows(connector, oauth), remark=REMARK)
 
 
-def application_page(connector: AnyConnector, text: str) -> str:
+def vendor_page(connector: AnyConnector, text: str) -> str:
     """Return *text*, the page of a vendor, with the connector's declarations."""
     marked = between(text, "operations", operation_rows(connector), remark=REMARK)
     return between(marked, "limits", limit_rows(connector), remark=REMARK)

@@ -12,9 +12,9 @@ from harness.sandbox_server import create_emulator
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
+from workspace_sandbox.in_process_sandbox import run_sandbox
 from workspace_sandbox.kit.state.pickling import InitialState
 from workspace_sandbox.kit.state.seed_values import InvalidSeed
-from workspace_sandbox.runner import run_sandbox
 from workspace_sandbox.seed_file import SeedFile, UnreadableSeed
 
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"

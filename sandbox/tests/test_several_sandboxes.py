@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from harness.wait import wait_until
-from workspace_sandbox.runner import RunningSandbox, run_sandbox
+from workspace_sandbox.in_process_sandbox import RunningSandbox, run_sandbox
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from connector_gateway.connectors import CONNECTORS
 from examples.code_blocks import ROOT
 
 HEADINGS = {
-    "docs/applications": ["Operations", "Limits", "Peculiarities", "Events", "See also"],
+    "docs/vendors": ["Operations", "Limits", "Peculiarities", "Events", "See also"],
     "docs/guide/sandbox": ["Python", "JavaScript", "See also"],
 }
 

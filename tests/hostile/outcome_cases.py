@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
+from connector_gateway.core.writes.write_executor import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from harness.all_connectors import AllConnectors, run_all_connectors

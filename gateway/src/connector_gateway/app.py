@@ -25,10 +25,9 @@ from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.passthrough import operation_names
-from connector_gateway.core.configured_connector import with_events
 from connector_gateway.core.connections import (
     AccountLookup,
-    ConnectionSetup,
+    ConnectionLifecycle,
     ConnectionStore,
     ConnectLinks,
     ConsentFlow,
@@ -38,6 +37,7 @@ from connector_gateway.core.connections import (
     UsableConnections,
     Vault,
 )
+from connector_gateway.core.connector_config import with_events
 from connector_gateway.core.events.backup_restore_gaps import BackupRestoreGapRecorder
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hook_secrets import HookVerification
@@ -45,11 +45,11 @@ from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.events.watches import WatchStore
-from connector_gateway.core.first_call_progress import read_first_call_progress
 from connector_gateway.core.heartbeats import ProcessHeartbeats
 from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import RunRetention
 from connector_gateway.core.history.runs import RunStore
+from connector_gateway.core.onboarding_checklist import read_onboarding_checklist
 from connector_gateway.core.outbound_webhooks.delivery_positions import DeliveryPositions, mark_due
 from connector_gateway.core.outbound_webhooks.delivery_worker import DeliveryWorker
 from connector_gateway.core.outbound_webhooks.sender import WebhookSender
@@ -61,11 +61,11 @@ from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
-from connector_gateway.core.writes.change_log import ChangeLog
+from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
 from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
-from connector_gateway.core.writes.object_ownership import ObjectOwnership
-from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.stale_change_detection import ChangeLog
+from connector_gateway.core.writes.write_executor import WriteExecutor
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.agents import resource_metadata_url
 from connector_gateway.http.api.routes import ApiContext
@@ -170,7 +170,7 @@ class App:
             self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
         )
         self._claims = Claims(self.database, process_id, self._steady, self.shutdown)
-        self._owners = ObjectOwnership(self.database, process_id)
+        self._owners = CreatedObjectOwners(self.database, process_id)
         self._change_log = ChangeLog(self.database)
         self._feed = Feed(self.database, self._vault, self.clock, mark_due, self._steady)
         lost_events = BackupRestoreGapRecorder(self.database, self._feed, self.runs)
@@ -250,8 +250,8 @@ class App:
             time=self.database.time,
         )
 
-    def _new_connection_setup(self) -> ConnectionSetup:
-        return ConnectionSetup(
+    def _new_connection_setup(self) -> ConnectionLifecycle:
+        return ConnectionLifecycle(
             database=self.database,
             connections=self.connections,
             links=self._connect_links,
@@ -406,7 +406,7 @@ class App:
             self._usage,
             self._sessions,
             self._new_mcp_endpoint(api_context),
-            partial(read_first_call_progress, self.database),
+            partial(read_onboarding_checklist, self.database),
             example_values,
             self._peers,
             self.settings.admin_port,
@@ -536,7 +536,7 @@ class App:
             limits=self._limits,
             connections=self.connections,
             connection_setup=self.connection_setup,
-            write_protocol=WriteProtocol(
+            write_protocol=WriteExecutor(
                 database=self.database,
                 claims=self._claims,
                 owners=self._owners,

@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.access.quotas import Quotas
-from connector_gateway.core.configured_connector import ConfiguredConnector
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient
@@ -105,7 +105,7 @@ class Settings:
     required_connectors: tuple[str, ...]
     """Connectors without which the service does not start."""
 
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
 
     @property
     def download_path(self) -> str:
@@ -263,7 +263,7 @@ def _numbers(reader: SettingsReader, group: G, prefix: str = "", *, maximum: int
     return replace(group, **read)
 
 
-def _configure(reader: SettingsReader, connector: AnyConnector) -> ConfiguredConnector:
+def _configure(reader: SettingsReader, connector: AnyConnector) -> ConnectorConfig:
     """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {
@@ -273,12 +273,10 @@ def _configure(reader: SettingsReader, connector: AnyConnector) -> ConfiguredCon
     observing, client = connector.event_source, _client(reader, connector)
     key = _api_key(reader, connector)
     if observing is None:
-        return ConfiguredConnector(
-            connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key
-        )
+        return ConnectorConfig(connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key)
     every = reader.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
     secrets = tuple(filter(None, reader.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return ConfiguredConnector(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
+    return ConnectorConfig(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
 
 
 def _client(reader: SettingsReader, connector: AnyConnector) -> OAuthClient | None:

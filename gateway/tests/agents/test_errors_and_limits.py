@@ -20,7 +20,7 @@ from connector_gateway.cli import main
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.access import keys
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.mcp.gateway_connection import GatewayConnection
+from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 from harness.gateway_server import Gateway, Reply, free_port, run_gateway
 from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_bridge
 from harness.requirement import requirement

@@ -11,8 +11,8 @@ from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.kit.errors import InvalidCursor, ResultTooLarge
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
-from connector_gateway.mcp.result_parts import MAX_CHARACTERS, Start, items_field
-from connector_gateway.mcp.texts import disarm, reveal
+from connector_gateway.mcp.result_paging import MAX_CHARACTERS, Start, items_field
+from connector_gateway.mcp.text_escaping import disarm, reveal
 from connector_gateway.mcp.tools import build_tools
 from harness.example_calls import playground
 from harness.gateway_server import Gateway
@@ -156,7 +156,7 @@ async def test_every_call_continues_where_the_last_part_ended(
 ) -> None:
     async with agent(gateway) as client:
         expected = [item for part in await parts_of(client, tool, arguments) for item in part]
-        monkeypatch.setattr("connector_gateway.mcp.result_parts.MAX_CHARACTERS", 5_000)
+        monkeypatch.setattr("connector_gateway.mcp.result_paging.MAX_CHARACTERS", 5_000)
         parts = await parts_of(client, tool, arguments)
 
     assert expected == [item for part in parts for item in part]

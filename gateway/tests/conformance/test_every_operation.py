@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from connector_gateway.cli import main
 from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.error_response_details import validation_details
+from connector_gateway.core.error_serialization import validation_details
 from connector_gateway.kit.errors import EVERY_CALL
 from connector_gateway.kit.models import Listing, Page, Params
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

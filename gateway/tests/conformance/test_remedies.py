@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
-from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
+from connector_gateway.core.writes.write_executor import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
 from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi

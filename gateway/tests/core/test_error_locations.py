@@ -1,6 +1,6 @@
 """Every error states which part of a request it concerns."""
 
-from connector_gateway.core.error_response_details import public_details
+from connector_gateway.core.error_serialization import public_details
 from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors
 from harness.openapi_check import LOCATION_FIELDS
 from harness.requirement import requirement

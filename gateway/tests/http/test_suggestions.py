@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from connector_gateway.core.error_response_details import truncate_details
+from connector_gateway.core.error_serialization import truncate_details
 from connector_gateway.kit.errors.suggestions import closest_match
 from harness.gateway_server import Gateway
 from harness.requirement import requirement

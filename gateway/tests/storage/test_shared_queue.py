@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import ASK_SECONDS, SILENT_SECONDS
 from connector_gateway.storage.shared.interface import CallPosition, ResolvedCharge
 from connector_gateway.storage.shared.valkey import COUNTING, ValkeyCounters, ValkeyReservation
-from connector_gateway.storage.shared.waiting_line import ASK_SECONDS, SILENT_SECONDS
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of
 

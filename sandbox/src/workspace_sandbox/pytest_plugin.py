@@ -7,7 +7,7 @@ import pytest
 
 # Every run of pytest imports its plugins, so the sandbox is imported with the first test that uses it.
 if TYPE_CHECKING:
-    from workspace_sandbox.runner import RunningSandbox
+    from workspace_sandbox.in_process_sandbox import RunningSandbox
 
 ONLY = "sandbox_only"
 
@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def started_sandbox(pytestconfig: pytest.Config) -> Iterator["RunningSandbox"]:
     """One sandbox for the whole run, on free ports."""
-    from workspace_sandbox.runner import run_sandbox  # noqa: PLC0415  # most runs of pytest use none
+    from workspace_sandbox.in_process_sandbox import run_sandbox  # noqa: PLC0415  # most runs of pytest use none
 
     with run_sandbox(*pytestconfig.getini(ONLY)) as started:
         yield started

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.control import create_control_app
+from workspace_sandbox.control_api import create_control_app
 from workspace_sandbox.kit.clock import Clock, ControllableClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import EmulatorContext

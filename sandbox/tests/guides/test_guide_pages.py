@@ -13,7 +13,7 @@ import pytest
 from examples.code_blocks import blocks_of, decoded
 from harness.npm_packages import packages_in
 from workspace_sandbox import APPLICATIONS
-from workspace_sandbox.runner import RunningSandbox, run_sandbox
+from workspace_sandbox.in_process_sandbox import RunningSandbox, run_sandbox
 
 HERE = Path(__file__).parent
 README = "sandbox/README.md"

@@ -7,10 +7,10 @@ import pytest
 from harness.clocks import ManualClock
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail.data import mime_writer
+from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.mime_parser import Part, parse
 from workspace_sandbox.mail.data.search import read
 from workspace_sandbox.mail.data.state import Mailbox
-from workspace_sandbox.mail.data.transport import MailTransport
 
 NOON = 1_795_176_000.0
 """2026-11-20T12:00:00Z."""

@@ -10,8 +10,8 @@ import httpx2
 from mcp.shared.exceptions import MCPError
 
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder, resolve_target
-from connector_gateway.mcp.bridge import bridge
-from connector_gateway.mcp.gateway_connection import find_root_error
+from connector_gateway.mcp.stdio_proxy import serve_stdio_proxy
+from connector_gateway.mcp.stdio_proxy_connection import find_root_error
 
 
 @click.command()
@@ -33,7 +33,7 @@ def mcp(data: Path | None, connectors: str | None, operations: str | None, *, re
     selection = {name: value for name, value in names.items() if value is not None}
     selection |= {name: "true" for name, chosen in {"read_only": read_only, "find": find}.items() if chosen}
     try:
-        asyncio.run(bridge(target.base_url, target.key, selection, partial(_report_key, target)))
+        asyncio.run(serve_stdio_proxy(target.base_url, target.key, selection, partial(_report_key, target)))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
         why = str(find_root_error(error)) or type(find_root_error(error)).__name__
         raise click.ClickException(f"Cannot connect to the gateway at {target.base_url}: {why.rstrip('.')}.") from error

@@ -19,7 +19,7 @@ from connector_gateway.cli.terminal_layout import (
     format_timestamps,
 )
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
-from connector_gateway.core.error_response_details import LOCATION_FIELDS
+from connector_gateway.core.error_serialization import LOCATION_FIELDS
 
 MAX_ALLOWED = 12
 """The maximum number of allowed values that an error lists."""

@@ -23,10 +23,10 @@ from connector_gateway.core.calls.operation_call import (
     cursor_scope,
     object_lock,
 )
-from connector_gateway.core.configured_connector import ConfiguredConnector
-from connector_gateway.core.connections import Connection, ConnectionSetup, ConnectionStore
+from connector_gateway.core.connections import Connection, ConnectionLifecycle, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.connector_config import ConnectorConfig
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.core.history.vendor_changes import ResponseObserver
@@ -35,7 +35,7 @@ from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.core.shutdown import Shutdown
-from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.write_executor import WriteExecutor
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
@@ -59,12 +59,12 @@ POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class CallExecutor:
     """Performs operations and downloads for callers."""
 
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
-    connection_setup: ConnectionSetup
-    write_protocol: WriteProtocol
+    connection_setup: ConnectionLifecycle
+    write_protocol: WriteExecutor
     cursors: CursorSigner
     confirmations: Confirmations
     links: DownloadLinkSigner

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from connector_gateway.core.calls.passthrough import operations_of
-from connector_gateway.core.error_response_details import DONE
+from connector_gateway.core.error_serialization import DONE
 from connector_gateway.core.writes.idempotency_messages import different_parameters
-from connector_gateway.core.writes.protocol import FOUND_DETAIL, SENT_AGAIN_DETAIL
+from connector_gateway.core.writes.write_executor import FOUND_DETAIL, SENT_AGAIN_DETAIL
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -20,7 +20,7 @@ from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.core.connections import ConsentFlow
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hooks import InboundHooks
-from connector_gateway.core.first_call_progress import FirstCallProgress
+from connector_gateway.core.onboarding_checklist import OnboardingChecklist
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.api.cached_documents import ChunkedResponse, LazyDocument
@@ -92,7 +92,7 @@ class Service:
     agents: ASGIApp
     """The MCP endpoint for agents."""
 
-    first_call_progress: Callable[[], Awaitable[FirstCallProgress]]
+    onboarding_checklist: Callable[[], Awaitable[OnboardingChecklist]]
 
     example_values: Values
     """Values of parameters for the examples in the reference."""
@@ -137,7 +137,7 @@ class Service:
             self.pages,
             self.connectors,
             self.clock,
-            self.first_call_progress,
+            self.onboarding_checklist,
         )
 
     @cached_property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from connector_gateway.core.audit_entries import Actor
-from connector_gateway.core.error_response_details import workspace_not_found
+from connector_gateway.core.error_serialization import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.models import Position
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from connector_gateway.core.access.operators import Operator, Operators
     from connector_gateway.core.access.workspaces import Workspaces
     from connector_gateway.core.calls.cursors import CursorSigner
-    from connector_gateway.core.connections import ConnectionSetup, ConnectionStore
+    from connector_gateway.core.connections import ConnectionLifecycle, ConnectionStore
     from connector_gateway.core.events.inbound_hooks import InboundHooks
     from connector_gateway.core.history.runs import RunStore
     from connector_gateway.core.outbound_webhooks.subscriptions import Webhooks
@@ -31,7 +31,7 @@ class Management:
     workspaces: "Workspaces"
     keys: "ApiKeys"
     connections: "ConnectionStore"
-    connecting: "ConnectionSetup"
+    connecting: "ConnectionLifecycle"
     runs: "RunStore"
     hooks: "InboundHooks"
     webhooks: "Webhooks"

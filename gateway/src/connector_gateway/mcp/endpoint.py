@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.http.api.cached_documents import LazyDocument
 from connector_gateway.http.api.request_bodies import read_body
@@ -19,8 +19,8 @@ from connector_gateway.http.api.responses import HttpResponse, error_response, s
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.mcp.messages import validate_message
-from connector_gateway.mcp.texts import error_text, reveal
+from connector_gateway.mcp.jsonrpc_messages import validate_message
+from connector_gateway.mcp.text_escaping import error_text, reveal
 
 if TYPE_CHECKING:
     from connector_gateway.mcp.server import McpRequest, McpServices

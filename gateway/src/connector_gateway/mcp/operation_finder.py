@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as ToolDeclaration
 from pydantic_core import to_json
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.mcp.ranking import rank
 from connector_gateway.mcp.tools import Tool

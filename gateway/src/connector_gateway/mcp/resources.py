@@ -10,10 +10,10 @@ from pydantic_core import to_json
 from sqlalchemy import Row
 
 from connector_gateway.core.connections.usable_connections import MAX_LISTED, display_name
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.results import MARK, to_text
-from connector_gateway.mcp.texts import disarm, reveal
+from connector_gateway.mcp.text_escaping import disarm, reveal
 from connector_gateway.mcp.tools import Tool
 
 JSON = "application/json"

@@ -10,8 +10,8 @@ from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.mcp.result_parts import Body, Start, fit, too_large
-from connector_gateway.mcp.texts import disarm, error_text, reveal
+from connector_gateway.mcp.result_paging import Body, Start, fit, too_large
+from connector_gateway.mcp.text_escaping import disarm, error_text, reveal
 from connector_gateway.mcp.tools import DRY_RUN, Tool
 
 MAX_READ_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Self
 from urllib.parse import parse_qsl
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.mcp.tools import Tool
 

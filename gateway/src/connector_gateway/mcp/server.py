@@ -41,7 +41,7 @@ from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.response_headers import common_headers
@@ -51,9 +51,9 @@ from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCurso
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import operation_finder, resources, results
-from connector_gateway.mcp.result_parts import MAX_CHARACTERS, Start
+from connector_gateway.mcp.result_paging import MAX_CHARACTERS, Start
 from connector_gateway.mcp.selection import ToolSelection
-from connector_gateway.mcp.texts import error_text, reveal
+from connector_gateway.mcp.text_escaping import error_text, reveal
 from connector_gateway.mcp.tool_calls import ToolCaller
 from connector_gateway.mcp.tools import Tool, build_tools
 

@@ -15,7 +15,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.mcp.result_parts import CURSOR, Start, items_field
+from connector_gateway.mcp.result_paging import CURSOR, Start, items_field
 from connector_gateway.mcp.tools import CONFIRMATION, DRY_RUN, Tool
 
 NULL = b"null"

@@ -16,7 +16,7 @@ from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.mcp.result_parts import CURSOR, items_field
+from connector_gateway.mcp.result_paging import CURSOR, items_field
 
 CONNECTION_SCHEMA: Schema = {"type": "string"}
 """Described once, in the instructions of the server."""

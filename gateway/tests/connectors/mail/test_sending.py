@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from gateway.tests.connectors.mail.vendor_view import (
     OWN_ADDRESS,
     VendorInspector,

@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select
 from connector_gateway.core.access.agents import ACCESS_SECONDS, REDEMPTION_SECONDS, REFRESH_SECONDS, Agents, Rights
 from connector_gateway.core.access.keys import CODE_SECONDS, ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidApiKey
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.storage.sql import tables

@@ -13,7 +13,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.keys import ApiKeys, Caller, generate_key, is_well_formed, parse_bearer
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.calls.passthrough import operation_names
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     InvalidApiKey,

@@ -8,7 +8,7 @@ from sqlalchemy import delete, select
 from connector_gateway.core.access.operators import BUILT_IN, Operator, Operators
 from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections.setup import select_same_account
+from connector_gateway.core.connections.connection_lifecycle import select_same_account
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.connections.test_connections import Stores, create_store, stores, vault
 from harness.clocks import ManualClock

@@ -20,7 +20,7 @@ from connector_gateway.core.connections.token_client import GrantRejected
 from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthConfig
 from connector_gateway.storage.sql.database import Database

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.events.access_probe import (
+from connector_gateway.core.events.polling import LeaseLost
+from connector_gateway.core.events.revocation_check import (
     BACKOFF_SECONDS,
     BURST,
     MAX_CONNECTIONS,
     SECONDS_PER_REQUEST,
 )
-from connector_gateway.core.events.access_probe import AuthorisationProbe as Asking
-from connector_gateway.core.events.polling import LeaseLost
+from connector_gateway.core.events.revocation_check import RevocationCheck as Asking
 from connector_gateway.core.events.watch_lifecycle import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT

@@ -103,7 +103,7 @@ def test_places_after_the_first_hundred_are_counted_together(changes: VendorChan
     assert MAX_PLACES + 1 == len(changes.counted)
 
 
-@requirement("common-244")
+@requirement("common-235")
 def test_a_sign_in_every_response_is_counted_each_time_and_logged_once_a_day(
     changes: VendorChanges, clock: Clock
 ) -> None:

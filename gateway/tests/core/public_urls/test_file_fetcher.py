@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.public_urls.allowed_addresses import is_public
 from connector_gateway.core.public_urls.file_fetcher import MAX_URL, PublicFileFetcher, filename
 from connector_gateway.kit.context import RemoteFile

@@ -11,7 +11,7 @@ from sqlalchemy import delete, update
 
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
-from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE
+from connector_gateway.core.writes.write_executor import CHECK_AFTER_RESTORE
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OutcomeUnknown
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.backup_restore_witness import Epoch, FileWitness

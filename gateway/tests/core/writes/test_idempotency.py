@@ -12,7 +12,7 @@ from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
-from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
+from connector_gateway.core.writes.write_executor import CHECK_UPSTREAM_FIRST, WriteAttempt
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     GatewayError,

@@ -4,7 +4,7 @@ import pytest
 from markupsafe import Markup
 
 from connector_gateway.http.pages import Pages
-from connector_gateway.http.pages.text import bidi_isolate, render_code_spans, visible
+from connector_gateway.http.pages.template_filters import bidi_isolate, render_code_spans, visible
 from harness.gateway_server import Gateway
 
 ASSETS = ["/assets/style.css", "/assets/icon.svg"]

@@ -14,8 +14,8 @@ from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_
 from workspace_sandbox.kit.knob_validation import or_null, texts
 from workspace_sandbox.kit.oauth.server import Token
 from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.mail import body_schemas
 from workspace_sandbox.mail import error_responses as mail_errors
-from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH, GoogleOAuth
 from workspace_sandbox.mail.api import uploads
 from workspace_sandbox.mail.api.attachment_ids import Attachments
@@ -23,10 +23,10 @@ from workspace_sandbox.mail.api.batch import PATHS, read_batch, write_batch
 from workspace_sandbox.mail.api.message_json import Resources
 from workspace_sandbox.mail.api.uploads import MAX_UPLOAD_BYTES
 from workspace_sandbox.mail.data import default_data, seeding
+from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import Mailbox
-from workspace_sandbox.mail.data.transport import MailTransport
 from workspace_sandbox.mail.error_responses import FORCED, THROTTLES, ApiError
-from workspace_sandbox.mail.http_messages import HttpRequest, Reply
+from workspace_sandbox.mail.http_request import HttpRequest, Reply
 from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
@@ -200,7 +200,7 @@ class MailEmulator(Emulator):
             raise mail_errors.invalid_value("alt", "enum", json.dumps(query["alt"]))
         if ids["userId"].lower() not in {"me", mailbox.address}:
             raise mail_errors.delegation_denied(ids["userId"])
-        mask = schema.read_mask(query["fields"], method.response_shape) if query.get("fields") else None
+        mask = body_schemas.read_mask(query["fields"], method.response_shape) if query.get("fields") else None
         body, media = self._read_content(http_request, method, _upload_type(http_request, prefix))
         return ApiRequest(method, mailbox, frozenset(token.scopes), ids, query, self.context.knobs, body, media, mask)
 
@@ -229,8 +229,8 @@ class MailEmulator(Emulator):
             return {}, uploads.read_simple_upload(http_request)
         if upload_type == "multipart":
             metadata, media = uploads.read_multipart_upload(http_request)
-            return schema.read_json(metadata, method.body or {}), media
-        return ({} if method.body is None else schema.read_json(http_request.body, method.body)), None
+            return body_schemas.read_json(metadata, method.body or {}), media
+        return ({} if method.body is None else body_schemas.read_json(http_request.body, method.body)), None
 
     def _perform(self, request: ApiRequest) -> Reply:
         """Charge and perform a request, and return its response."""
@@ -241,7 +241,9 @@ class MailEmulator(Emulator):
             return error.reply
         if response is None:
             return Reply(204)
-        return Reply.json(schema.apply_mask(response, request.mask), pretty=request.query.get("prettyPrint") == "true")
+        return Reply.json(
+            body_schemas.apply_mask(response, request.mask), pretty=request.query.get("prettyPrint") == "true"
+        )
 
     async def _simulate_latency(self) -> None:
         """Wait for the simulated latency, so that simultaneous requests overlap."""

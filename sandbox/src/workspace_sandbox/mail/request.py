@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.mail import schema
+from workspace_sandbox.mail import body_schemas
 from workspace_sandbox.mail.access import AUTH, FULL
 from workspace_sandbox.mail.api.attachment_ids import Attachments
 from workspace_sandbox.mail.api.message_json import Resources
+from workspace_sandbox.mail.body_schemas import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
+from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import Mailbox
-from workspace_sandbox.mail.data.transport import MailTransport
 from workspace_sandbox.mail.error_responses import invalid_value, unknown_parameter
 from workspace_sandbox.mail.rate_limits import RateLimiter
-from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
 
 METADATA = f"{AUTH}gmail.metadata"
 STANDARD = frozenset(
@@ -116,7 +116,7 @@ def _parse_value(name: str, value: str, kind: Kind) -> str | int | bool:
     if isinstance(kind, tuple) and value.lower() not in {choice.lower() for choice in kind}:
         raise invalid_value(snake, "enum", f'"{value}"')
     # The reference spells formats in capitals in one place and in lower case in another.
-    return value.lower() if kind is schema.FORMATS else value
+    return value.lower() if kind is body_schemas.FORMATS else value
 
 
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": True}

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Route, page
-from workspace_sandbox.mail import schema
+from workspace_sandbox.mail import body_schemas
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, GoogleOAuth
 from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
 from workspace_sandbox.mail.api.settings import SETTINGS
+from workspace_sandbox.mail.body_schemas import BOOL, STRING, UINT32, UINT64, Kind
 from workspace_sandbox.mail.request import ApiRoute, Operation, gmail_scopes
 from workspace_sandbox.mail.request import define_method as _method
-from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
 
 READ = gmail_scopes("modify", "readonly")
 READ_METADATA = gmail_scopes("metadata", "modify", "readonly")
@@ -30,26 +30,32 @@ LABELS = gmail_scopes("labels", "modify")
 PAGED: Mapping[str, Kind] = {"maxResults": UINT32, "pageToken": STRING}
 SEARCH: Mapping[str, Kind] = {**PAGED, "q": STRING, "includeSpamTrash": BOOL}
 FILTERED: Mapping[str, Kind] = {**SEARCH, "labelIds": [STRING]}
-READING: Mapping[str, Kind] = {"format": schema.FORMATS, "metadataHeaders": [STRING]}
+READING: Mapping[str, Kind] = {"format": body_schemas.FORMATS, "metadataHeaders": [STRING]}
 THREAD_READING: Mapping[str, Kind] = {"format": ("full", "metadata", "minimal"), "metadataHeaders": [STRING]}
 HISTORY: Mapping[str, Kind] = {
     **PAGED,
     "startHistoryId": UINT64,
     "labelId": STRING,
-    "historyTypes": [schema.HISTORY_TYPES],
+    "historyTypes": [body_schemas.HISTORY_TYPES],
 }
-INSERTION: Mapping[str, Kind] = {"deleted": BOOL, "internalDateSource": schema.DATE_SOURCES}
+INSERTION: Mapping[str, Kind] = {"deleted": BOOL, "internalDateSource": body_schemas.DATE_SOURCES}
 IMPORT: Mapping[str, Kind] = {**INSERTION, "neverMarkSpam": BOOL, "processForCalendar": BOOL}
 
 
-_M, _T, _D, _L, _N = schema.MESSAGE, schema.THREAD, schema.DRAFT, schema.LABEL, schema.NOTHING
+_M, _T, _D, _L, _N = (
+    body_schemas.MESSAGE,
+    body_schemas.THREAD,
+    body_schemas.DRAFT,
+    body_schemas.LABEL,
+    body_schemas.NOTHING,
+)
 METHODS: Sequence[ApiRoute] = (
-    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, schema.PROFILE),
+    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, body_schemas.PROFILE),
     _method(
         "messages.list GET /messages ListMessages 5",
         messages.list_messages,
         READ_METADATA,
-        schema.MESSAGES,
+        body_schemas.MESSAGES,
         params=FILTERED,
     ),
     _method(
@@ -79,14 +85,14 @@ METHODS: Sequence[ApiRoute] = (
         messages.batch_modify,
         MODIFY,
         _N,
-        body=schema.BATCH_MODIFICATION,
+        body=body_schemas.BATCH_MODIFICATION,
     ),
     _method(
         "messages.batchDelete POST /messages/batchDelete BatchDeleteMessages 50",
         messages.batch_delete,
         DELETE,
         _N,
-        body=schema.BATCH_DELETION,
+        body=body_schemas.BATCH_DELETION,
     ),
     _method("messages.get GET /messages/{id} GetMessage 20", messages.get_message, READ_METADATA, _M, params=READING),
     _method("messages.delete DELETE /messages/{id} DeleteMessage 10", messages.delete_message, DELETE, _N),
@@ -95,7 +101,7 @@ METHODS: Sequence[ApiRoute] = (
         messages.modify_message,
         MODIFY,
         _M,
-        body=schema.MODIFICATION,
+        body=body_schemas.MODIFICATION,
     ),
     _method("messages.trash POST /messages/{id}/trash TrashMessage 20", messages.trash_message, MODIFY, _M, body=_N),
     _method(
@@ -105,13 +111,13 @@ METHODS: Sequence[ApiRoute] = (
         "messages.attachments.get GET /messages/{messageId}/attachments/{id} GetAttachment 20",
         messages.get_attachment,
         READ,
-        schema.PART_BODY,
+        body_schemas.PART_BODY,
     ),
     _method(
         "threads.list GET /threads ListThreads 10",
         threads.list_threads,
         READ_METADATA,
-        schema.THREADS,
+        body_schemas.THREADS,
         params=FILTERED,
     ),
     _method("threads.get GET /threads/{id} GetThread 40", threads.get_thread, READ_METADATA, _T, params=THREAD_READING),
@@ -120,12 +126,12 @@ METHODS: Sequence[ApiRoute] = (
         threads.modify_thread,
         MODIFY,
         _T,
-        body=schema.MODIFICATION,
+        body=body_schemas.MODIFICATION,
     ),
     _method("threads.trash POST /threads/{id}/trash TrashThread 20", threads.trash_thread, MODIFY, _T, body=_N),
     _method("threads.untrash POST /threads/{id}/untrash UntrashThread 20", threads.untrash_thread, MODIFY, _T, body=_N),
     _method("threads.delete DELETE /threads/{id} DeleteThread 20", threads.delete_thread, DELETE, _N),
-    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, schema.DRAFTS, params=SEARCH),
+    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, body_schemas.DRAFTS, params=SEARCH),
     _method("drafts.create POST /drafts CreateDraft 10", drafts.create_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.send POST /drafts/send SendDraft 100", drafts.send_draft, DRAFT, _M, body=_D, uploads=True),
     _method(
@@ -133,11 +139,11 @@ METHODS: Sequence[ApiRoute] = (
         drafts.get_draft,
         READ_DRAFT,
         _D,
-        params={"format": schema.FORMATS},
+        params={"format": body_schemas.FORMATS},
     ),
     _method("drafts.update PUT /drafts/{id} UpdateDraft 15", drafts.update_draft, DRAFT, _D, body=_D, uploads=True),
     _method("drafts.delete DELETE /drafts/{id} DeleteDraft 10", drafts.delete_draft, DRAFT, _N),
-    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, schema.LABELS),
+    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, body_schemas.LABELS),
     _method("labels.create POST /labels CreateLabel 5", labels.create_label, LABELS, _L, body=_L),
     _method("labels.get GET /labels/{id} GetLabel 1", labels.get_label, LIST_LABELS, _L),
     _method("labels.update PUT /labels/{id} UpdateLabel 5", labels.update_label, LABELS, _L, body=_L),
@@ -147,15 +153,15 @@ METHODS: Sequence[ApiRoute] = (
         "history.list GET /history ListHistory 2",
         history.list_history,
         READ_METADATA,
-        schema.HISTORY,
+        body_schemas.HISTORY,
         params=HISTORY,
     ),
     _method(
         "watch POST /watch Watch 100",
         watches.watch,
         READ_METADATA,
-        schema.WATCHED,
-        body=schema.WATCHING,
+        body_schemas.WATCHED,
+        body=body_schemas.WATCHING,
         unsupported="the topic's existence and permissions are not checked",
     ),
     _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),

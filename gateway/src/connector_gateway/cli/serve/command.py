@@ -23,7 +23,7 @@ from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure
 from connector_gateway.cli.serve.supervisor import Supervisor, command
 from connector_gateway.cli.serve.worker import SupervisorChannel, WorkerSpec
 from connector_gateway.core.audit_entries import Actor, act_as
-from connector_gateway.core.first_call_progress import FirstCallProgress, read_first_call_progress
+from connector_gateway.core.onboarding_checklist import OnboardingChecklist, read_onboarding_checklist
 from connector_gateway.core.secrets.missing_key_check import MissingSecretKeys
 from connector_gateway.http.console import CONSOLE
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
@@ -205,7 +205,7 @@ async def _print_summary(app: App, listening: socket.socket, workers: int = 1) -
     # The service is already running, so an error here must not end it.
     try:
         connections = str(sum((await app.connections.count_by_status()).values()))
-        steps, link = await read_first_call_progress(app.database), await _sign_in(app, operators_url)
+        steps, link = await read_onboarding_checklist(app.database), await _sign_in(app, operators_url)
     except StorageUnavailable:
         connections, steps, link = "unknown, the database is unavailable", None, f"{operators_url}{CONSOLE}"
     lines = {
@@ -240,7 +240,7 @@ async def _sign_in(app: App, operators_url: str) -> str:
         return f"{await app.sign_in_link(operators_url)}  (valid once, for ten minutes)"
 
 
-def _remaining_steps(steps: FirstCallProgress | None, base_url: str) -> Iterator[str]:
+def _remaining_steps(steps: OnboardingChecklist | None, base_url: str) -> Iterator[str]:
     """Yield a line for each of the first steps, unless all are done."""
     if steps is None or steps.done:
         return

@@ -26,7 +26,7 @@ from connector_gateway.core.access.keys import (
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import InvalidApiKey
 from connector_gateway.kit.identifiers import ConnectionId, KeyId

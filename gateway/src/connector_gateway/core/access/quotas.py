@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Select, select
 
-from connector_gateway.core.error_response_details import workspace_not_found
+from connector_gateway.core.error_serialization import workspace_not_found
 from connector_gateway.kit.errors import QuotaExceeded
 from connector_gateway.storage.sql import tables
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
-from connector_gateway.core.error_response_details import (
+from connector_gateway.core.error_serialization import (
     truncate,
     validation_details,
     with_allowed_names,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.error_response_details import DONE, public_details
+from connector_gateway.core.error_serialization import DONE, public_details
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, get_mistaken_name

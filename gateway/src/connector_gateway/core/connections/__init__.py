@@ -4,8 +4,8 @@ from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection
+from connector_gateway.core.connections.connection_lifecycle import ConnectionLifecycle
 from connector_gateway.core.connections.oauth_flow import ConsentFlow
-from connector_gateway.core.connections.setup import ConnectionSetup
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient
 from connector_gateway.core.connections.token_refresh import IdleTokenRefresher, TokenRefresher
@@ -16,8 +16,8 @@ __all__ = [
     "AccountLookup",
     "ConnectLinks",
     "Connection",
+    "ConnectionLifecycle",
     "ConnectionListener",
-    "ConnectionSetup",
     "ConnectionStore",
     "ConsentFlow",
     "IdleTokenRefresher",

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections.connection import Connection
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock
@@ -40,7 +40,7 @@ class UnsavedCredentials:
 class AccountLookup:
     """Identifies the accounts of credentials with a request to the vendor."""
 
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
     shared: SharedState
     transport: Transport
     clock: Clock
@@ -118,13 +118,11 @@ class AccountLookup:
             await pacer.attribute_to(pseudonym(account.account_id))
         return account
 
-    def _pacer(self, configured: ConfiguredConnector, account_key: str) -> AnonymousPacer:
+    def _pacer(self, configured: ConnectorConfig, account_key: str) -> AnonymousPacer:
         return AnonymousPacer(
             configured.connector.name, with_slack(configured.budgets), account_key, self.shared, self.clock
         )
 
-    def _upstream(
-        self, configured: ConfiguredConnector, source: CredentialSource, pacer: AnonymousPacer
-    ) -> UpstreamClient:
+    def _upstream(self, configured: ConnectorConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
         service = configured.create_service(self.transport, self.clock, self.time)
         return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

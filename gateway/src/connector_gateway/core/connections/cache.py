@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from connector_gateway.core.single_flight import SingleFlight
+from connector_gateway.core.single_flight_cache import SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.identifiers import ConnectionId

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select, update
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
+from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from connector_gateway.core.error_response_details import UNKNOWN, truncate, validation_details, with_allowed_names
+from connector_gateway.core.error_serialization import UNKNOWN, truncate, validation_details, with_allowed_names
 from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.kit.operation import AnyConnector
 

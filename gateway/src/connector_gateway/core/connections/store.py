@@ -16,18 +16,20 @@ from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.audit_entries import with_audit_entry
 from connector_gateway.core.connections.account_identity import AccountIdentity, may_be_same_account
 from connector_gateway.core.connections.change_notification import ConnectionListener
-from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
-from connector_gateway.core.connections.credential_check import validate_connection
-from connector_gateway.core.connections.public_view import (
+from connector_gateway.core.connections.connection import (
     EMPTY_COLUMNS,
+    PENDING,
+    Connection,
     account_columns,
+    check_connected,
     to_public,
 )
+from connector_gateway.core.connections.credential_check import validate_connection
 from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.events import PROGRESS, REJECTED, SINCE, WATCHING

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from connector_gateway.core.configured_connector import ConfiguredConnector
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
@@ -38,7 +38,7 @@ class TokenEndpointClient:
     """Requests tokens from vendors."""
 
     def __init__(
-        self, connectors: Mapping[str, ConfiguredConnector], transport: Transport, shared: SharedState, clock: Clock
+        self, connectors: Mapping[str, ConnectorConfig], transport: Transport, shared: SharedState, clock: Clock
     ) -> None:
         self._connectors = connectors
         self._transport = transport
@@ -117,9 +117,11 @@ class TokenEndpointClient:
         headers, body = oauth.create_token_request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
+        responded = False
         try:
             async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
                 response = await self._transport.send("POST", endpoint.to_url(configured.addresses), headers, body)
+            responded = True
         except NotSent as error:
             raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
@@ -128,13 +130,14 @@ class TokenEndpointClient:
             raise errors.UpstreamError(
                 "The connection to the vendor broke.", private=str(error), doubt="cut"
             ) from error
-        reservation.record_response()
+        finally:
+            reservation.record_end(responded=responded)
         if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
         return response
 
-    def _configuration(self, connector: str) -> tuple[ConfiguredConnector, OAuthConfig, OAuthClient]:
+    def _configuration(self, connector: str) -> tuple[ConnectorConfig, OAuthConfig, OAuthClient]:
         configured = self._connectors.get(connector)
         if configured is None or configured.connector.oauth is None or configured.client is None:
             raise not_configured_error(connector)

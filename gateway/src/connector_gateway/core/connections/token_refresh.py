@@ -26,7 +26,7 @@ from connector_gateway.core.connections.token_client import (
 )
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.secrets.vault import Vault
-from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
+from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid

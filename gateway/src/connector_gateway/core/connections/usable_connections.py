@@ -7,7 +7,7 @@ from sqlalchemy import Row, Select, select
 
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.connections.connection import PENDING
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.storage.sql import tables

@@ -12,8 +12,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.events.access_probe import AuthorisationProbe
 from connector_gateway.core.events.feed_gaps import describe_gap, format_time, select_gaps_since
+from connector_gateway.core.events.revocation_check import RevocationCheck
 from connector_gateway.kit.clock import DAY_SECONDS, Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
@@ -89,7 +89,7 @@ class Feed:
         self._vault = vault
         self._clock = clock
         self._mark_webhooks_due = mark_webhooks_due
-        self._authorisations = AuthorisationProbe(steady or clock)
+        self._authorisations = RevocationCheck(steady or clock)
 
     async def page(
         self,

@@ -12,8 +12,8 @@ from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.audit_entries import with_audit_entry
-from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import ConnectionStore, Vault
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hook_secrets import HookVerification
 from connector_gateway.core.events.watches import WatchStore, WatchTarget
@@ -42,7 +42,7 @@ class InboundHooks:
     watches: WatchStore
     feed: Feed
     connections: ConnectionStore
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
     clock: Clock
     verification: HookVerification
 
@@ -82,7 +82,7 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, configured: ConfiguredConnector, source: EventSource[Any], delivery: HookRequest, address: str
+        self, configured: ConnectorConfig, source: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
         """Verify *delivery*, store its content and return the response."""
         connector = configured.connector.name
@@ -130,7 +130,7 @@ class InboundHooks:
         self._secret_issuer(connector)
         return await self.verification.close(connector)
 
-    def _secret_issuer(self, connector: str) -> ConfiguredConnector:
+    def _secret_issuer(self, connector: str) -> ConnectorConfig:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
         configured = self.connectors.get(connector)
         source = configured.connector.event_source if configured else None

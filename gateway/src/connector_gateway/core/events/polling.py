@@ -12,8 +12,8 @@ import structlog
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import delete, select, update
 
-from connector_gateway.core.configured_connector import ConfiguredConnector
 from connector_gateway.core.connections import Connection, ConnectionStore
+from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
 from connector_gateway.core.heartbeats import ProcessHeartbeats
@@ -205,7 +205,7 @@ class PollScheduler:
     connections: ConnectionStore
     runs: RunStore
     processes: ProcessHeartbeats
-    connectors: Mapping[str, ConfiguredConnector]
+    connectors: Mapping[str, ConnectorConfig]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -350,7 +350,7 @@ class PollScheduler:
         return None
 
     async def _succeed(
-        self, claimed: LeasedPoll, connection: Connection, configured: ConfiguredConnector, started_at: float
+        self, claimed: LeasedPoll, connection: Connection, configured: ConnectorConfig, started_at: float
     ) -> None:
         """Schedule the next poll. A connection with hooks is polled only after hooks may have been missed."""
         await self.connections.record_status(connection, "active", polled=claimed.whole)
@@ -376,7 +376,7 @@ class PollScheduler:
         )
 
 
-def _is_pushed(configured: ConfiguredConnector, connection: Connection) -> bool:
+def _is_pushed(configured: ConnectorConfig, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
     source = configured.connector.event_source
     is_proven = connection.app_id is not None or not (source and source.names_app)

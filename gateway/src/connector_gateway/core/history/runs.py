@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, TextClause, bindparam, select, update
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.error_response_details import loggable_details
+from connector_gateway.core.error_serialization import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
 from connector_gateway.core.history.vendor_changes import VendorChanges
 from connector_gateway.core.shutdown import Shutdown

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.public_urls.allowed_addresses import is_public, restricted_connector
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, UrlNotAllowed, UrlUnreachable

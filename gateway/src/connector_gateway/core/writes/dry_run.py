@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.operation_call import AnyResult, OperationCall, ReadOnlySteps, object_scope
-from connector_gateway.core.writes.object_ownership import ObjectOwnership
+from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.json_encoding import encode_json
@@ -60,7 +60,7 @@ class CacheOverlay:
 class DryRun:
     """One write, carried out without sending anything that changes data."""
 
-    def __init__(self, work: OperationCall, owners: ObjectOwnership) -> None:
+    def __init__(self, work: OperationCall, owners: CreatedObjectOwners) -> None:
         self._work = work
         self._owners = owners
         self._requests: list[WithheldRequest] = []

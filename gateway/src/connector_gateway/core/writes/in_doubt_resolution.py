@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from connector_gateway.core.calls.operation_call import OperationCall
-from connector_gateway.core.writes.journal import JournalEntry
-from connector_gateway.core.writes.object_ownership import CompetingWrites, ObjectOwnership
+from connector_gateway.core.writes.created_object_owners import CompetingWrites, CreatedObjectOwners
+from connector_gateway.core.writes.write_journal import JournalEntry
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import WorkspaceId
@@ -41,7 +41,7 @@ def settle_sentence(settles_at: float) -> str:
 class InDoubtResolver:
     """Finds the objects that steps in doubt have created."""
 
-    def __init__(self, database: Database, owners: ObjectOwnership, clock: Clock, grace_seconds: float) -> None:
+    def __init__(self, database: Database, owners: CreatedObjectOwners, clock: Clock, grace_seconds: float) -> None:
         self._database = database
         self._owners = owners
         self._clock = clock

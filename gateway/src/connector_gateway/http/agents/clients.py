@@ -12,9 +12,9 @@ from pydantic import AnyUrl, ValidationError
 from typing_extensions import override
 
 from connector_gateway.core.calls.cursors import CursorSigner
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
-from connector_gateway.core.single_flight import SingleFlight
+from connector_gateway.core.single_flight_cache import SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, InvalidCursor
 

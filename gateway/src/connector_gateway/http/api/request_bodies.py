@@ -1,7 +1,7 @@
 """Request bodies, which are read completely, up to a limit, before a request is processed."""
 
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.server.connection_limits import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.api.routes import ROOT
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.kit.errors.suggestions import MIN_SIMILARITY, SUGGESTION_KEY

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from connector_gateway.core.calls.passthrough import operations_of
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.console.forms import MAX_CHOICES, Choices, Form, build_controls, unassigned_details
-from connector_gateway.http.console.record_lists import LISTS, display_title
 from connector_gateway.http.console.request import ConsoleRequest, identifier_field
+from connector_gateway.http.console.table_builder import LISTS, display_title
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
 from connector_gateway.kit.field_descriptions import Field
 

@@ -13,7 +13,7 @@ from connector_gateway.core.access.sessions import Session, Sessions
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.first_call_progress import FirstCallProgress
+from connector_gateway.core.onboarding_checklist import OnboardingChecklist
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.routes import ApiContext
@@ -91,7 +91,7 @@ class Console:
     pages: Pages
     connectors: Mapping[str, AnyConnector]
     clock: Clock
-    first_call_progress: Callable[[], Awaitable[FirstCallProgress]]
+    onboarding_checklist: Callable[[], Awaitable[OnboardingChecklist]]
 
     def vendor_name(self, connector: str) -> str:
         """Return the display name of the vendor of a connector."""
@@ -175,9 +175,9 @@ class ConsoleRequest:
             **values,
         )
 
-    async def steps(self) -> FirstCallProgress | None:
+    async def steps(self) -> OnboardingChecklist | None:
         """Return the remaining steps to the first call, or None if all are done or the operator cannot perform them."""
-        steps = await self.console.first_call_progress() if self.operator.may_change else None
+        steps = await self.console.onboarding_checklist() if self.operator.may_change else None
         return None if steps is None or steps.done else steps
 
     def position(self, *bound_to: Any) -> Position | None:

@@ -1,8 +1,8 @@
 """The routes of all pages and forms of the console."""
 
+from connector_gateway.http.console.crud_pages import resource_routes
 from connector_gateway.http.console.pages import budgets, connections, overview, runs, search, sign_in, test_calls
 from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRoute
-from connector_gateway.http.console.resource_pages import resource_routes
 
 CONNECTION = f"{ROOT}/connections/{{identifier}}"
 CREATE, TRY = "create_connection", "try_connection"

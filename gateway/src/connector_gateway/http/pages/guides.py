@@ -21,13 +21,20 @@ PACKAGE = Path(__file__).parents[2]
 FOLDERS = (PACKAGE / "docs", PACKAGE.parents[2] / "docs")
 """The documentation folders of an installed package and of a source checkout."""
 
-SERVED = ("guide/**/*.md", "contract/*.md", "applications/*.md", "explanation/*.md", "tutorial.md")
+SERVED = ("guide/**/*.md", "contract/*.md", "vendors/*.md", "explanation/*.md", "tutorial.md")
 ROOT = "/docs"
 INDEX = f"{ROOT}/guide"
 GENERATED = {"reference/errors.md": f"{ROOT}/errors", "reference": ROOT}
 """Paths of pages that are generated for the documentation site, by the prefixes of their files."""
 
-MOVED = {f"{ROOT}/doubt": f"{ROOT}/explanation/in-doubt-writes", f"{ROOT}/glossary": f"{ROOT}/explanation/glossary"}
+MOVED = {
+    f"{ROOT}/doubt": f"{ROOT}/explanation/in-doubt-writes",
+    f"{ROOT}/glossary": f"{ROOT}/explanation/glossary",
+    **{
+        f"{ROOT}/applications{page}": f"{ROOT}/vendors{page}"
+        for page in ("", "/boards", "/chat", "/crm", "/mail", "/notes", "/tables")
+    },
+}
 """Current paths of moved pages, by their former paths."""
 
 EXTERNAL = re.compile(r"https?:|mailto:")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
-from connector_gateway.http.pages.text import (
+from connector_gateway.http.pages.template_filters import (
     bidi_isolate,
     console_path,
     duration,

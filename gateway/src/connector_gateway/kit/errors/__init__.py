@@ -90,6 +90,12 @@ from connector_gateway.kit.errors.management import RunNotFound as RunNotFound
 from connector_gateway.kit.errors.management import RunNotRecorded as RunNotRecorded
 from connector_gateway.kit.errors.management import WebhookNotFound as WebhookNotFound
 from connector_gateway.kit.errors.management import WorkspaceNotFound as WorkspaceNotFound
+from connector_gateway.kit.errors.property_values import LossyCast as LossyCast
+from connector_gateway.kit.errors.property_values import OptionMissing as OptionMissing
+from connector_gateway.kit.errors.property_values import PropertyNotFound as PropertyNotFound
+from connector_gateway.kit.errors.property_values import ReadOnlyField as ReadOnlyField
+from connector_gateway.kit.errors.property_values import SelectOptionMissing as SelectOptionMissing
+from connector_gateway.kit.errors.property_values import UniqueValueTaken as UniqueValueTaken
 from connector_gateway.kit.errors.request import HeadersTooLarge as HeadersTooLarge
 from connector_gateway.kit.errors.request import IdempotencyInProgress as IdempotencyInProgress
 from connector_gateway.kit.errors.request import IdempotencyKeyReused as IdempotencyKeyReused
@@ -120,9 +126,3 @@ from connector_gateway.kit.errors.upstream import UpstreamRefused as UpstreamRef
 from connector_gateway.kit.errors.upstream import UpstreamTimeout as UpstreamTimeout
 from connector_gateway.kit.errors.upstream import UpstreamUnavailable as UpstreamUnavailable
 from connector_gateway.kit.errors.upstream import UpstreamUnexpected as UpstreamUnexpected
-from connector_gateway.kit.errors.values import LossyCast as LossyCast
-from connector_gateway.kit.errors.values import OptionMissing as OptionMissing
-from connector_gateway.kit.errors.values import PropertyNotFound as PropertyNotFound
-from connector_gateway.kit.errors.values import ReadOnlyField as ReadOnlyField
-from connector_gateway.kit.errors.values import SelectOptionMissing as SelectOptionMissing
-from connector_gateway.kit.errors.values import UniqueValueTaken as UniqueValueTaken

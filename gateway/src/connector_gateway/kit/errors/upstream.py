@@ -67,4 +67,7 @@ class UpstreamUnavailable(UpstreamFailure, status=503):
 class OutcomeUnknown(UpstreamFailure, status=502):
     """A write was sent but got no response, and a search could not establish whether it took effect."""
 
-    remedy = "Check in {vendor} whether the write took effect, or retry with the same {idempotency_key}, which is safe."
+    remedy = (
+        "Check in {vendor} whether the write took effect, or retry with the same {idempotency_key}, which is safe; "
+        "if `retry_after` is given, after that many seconds."
+    )

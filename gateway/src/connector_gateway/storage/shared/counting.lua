@@ -25,7 +25,7 @@ local TELLING = 1.5 * 1000000
 -- The part of a budget that polls leave to calls. `interface.py` has the same value.
 local ROOM = 0.2
 -- The time after which the queued requests of a process or call no longer count if nothing is heard of it.
--- `waiting_line.py` has the same value.
+-- `budget_queue.py` has the same value.
 local SILENT = 0.7 * 1000000
 local DAY = 24 * 60 * 60 * 1000
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.shared.budget_queue import Waiter
 from connector_gateway.storage.shared.interface import (
     HEADROOM,
     NEGLIGIBLE_SECONDS,
@@ -21,7 +22,6 @@ from connector_gateway.storage.shared.interface import (
 )
 from connector_gateway.storage.shared.locks import NamedLocks
 from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
-from connector_gateway.storage.shared.waiting_line import Waiter
 
 MAX_IDLE_LOGS = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
@@ -99,11 +99,11 @@ class LocalReservation(Struct):
         self._return_units()
         self.counters.expect_nothing(self.charges, self.key)
 
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+    def record_end(self, *, responded: bool) -> None:
+        """Count the request from the latest time at which it can have arrived. It has ended now."""
         now = self.counters.clock.now()
         for window, entry in self.taken:
-            window.record_response(entry, now)
+            window.record_end(entry, now, responded=responded)
 
 
 class LocalCounters:

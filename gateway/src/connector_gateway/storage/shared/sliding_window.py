@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import BudgetQueue
 from connector_gateway.storage.shared.interface import ResolvedCharge
-from connector_gateway.storage.shared.waiting_line import WaitingLine
 
 MIN_SAMPLES = 10
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
@@ -46,6 +46,11 @@ class SendDelay:
         return min(window / 2, late)
 
 
+def most_late(budget: Budget) -> float:
+    """Return the seconds by which a request without a response may arrive late. More are not provided for."""
+    return budget.per_seconds / 2
+
+
 RECENT_ENTRIES = 64
 """The number of newest entries that are searched first for a request with a response, because most are in flight."""
 
@@ -76,7 +81,7 @@ class SlidingWindowLog:
         """The budget to count by, and the full budget, if the former is a share of it."""
 
         self.blocked_until = 0.0
-        self.waiting: WaitingLine | None = None
+        self.waiting: BudgetQueue | None = None
         """The requests that wait for this budget, or None if none did."""
 
         self._entries: list[LogEntry] = []
@@ -121,10 +126,10 @@ class SlidingWindowLog:
             self.get_waiting().expect(key, charge.expected_units, now)
         return entry
 
-    def get_waiting(self) -> WaitingLine:
+    def get_waiting(self) -> BudgetQueue:
         """Return the requests that wait for this budget."""
         if self.waiting is None:
-            self.waiting = WaitingLine()
+            self.waiting = BudgetQueue()
         return self.waiting
 
     def insert(self, entry: LogEntry) -> None:
@@ -153,9 +158,9 @@ class SlidingWindowLog:
         entry.at = at
         self.insert(entry)
 
-    def record_response(self, entry: LogEntry, now: float) -> None:
-        """Count *entry* from the latest time at which its request can have arrived."""
-        late = self._send_delay.estimate(now - entry.at, self.budget)
+    def record_end(self, entry: LogEntry, now: float, *, responded: bool) -> None:
+        """Count *entry* from the latest time at which its request can have arrived. It has ended *now*."""
+        late = self._send_delay.estimate(now - entry.at, self.budget) if responded else most_late(self.budget)
         index = self._find(entry)
         if late > 0 and index is not None:
             del self._entries[index]

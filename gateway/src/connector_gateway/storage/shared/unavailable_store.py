@@ -16,6 +16,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.kit.task_cancellation import cancel_and_wait
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.data_loss_recovery import DataLossRecovery
 from connector_gateway.storage.shared.interface import (
     CallPosition,
     Lease,
@@ -24,7 +25,6 @@ from connector_gateway.storage.shared.interface import (
     StoredReservation,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.lost_count_recovery import CountRecovery
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.sql.backup_restore_witness import Epoch
 
@@ -150,11 +150,11 @@ class FallbackReservation:
             if reservation is not None:
                 reservation.release()
 
-    def record_response(self) -> None:
+    def record_end(self, *, responded: bool) -> None:
         """Count the request from the latest time at which it can have arrived."""
         reservation = self.local or self.stored
         if reservation is not None:
-            reservation.record_response()
+            reservation.record_end(responded=responded)
 
 
 class FallbackCounters:
@@ -187,7 +187,7 @@ class FallbackCounters:
         """The largest number of units that a single request has used of each budget."""
 
         self.counted_locally = 0
-        self.recount = CountRecovery(store, local, clock)
+        self.recount = DataLossRecovery(store, local, clock)
 
     @asynccontextmanager
     async def open(self, installation_id: str, *, is_new: bool) -> AsyncIterator[None]:

@@ -23,6 +23,8 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import BudgetQueue, Waiter
+from connector_gateway.storage.shared.data_loss_recovery import LossState, SentRequest
 from connector_gateway.storage.shared.interface import (
     NEGLIGIBLE_SECONDS,
     STALE_FRACTION,
@@ -32,10 +34,8 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.lost_count_recovery import LossState, SentRequest
-from connector_gateway.storage.shared.sliding_window import SendDelay
+from connector_gateway.storage.shared.sliding_window import SendDelay, most_late
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
-from connector_gateway.storage.shared.waiting_line import Waiter, WaitingLine
 
 TIMEOUT_SECONDS = 0.5
 """The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
@@ -154,10 +154,11 @@ class ValkeyReservation:
             self.waiter.leave()
         self.store.release(self.charges, self.number, self.key)
 
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+    def record_end(self, *, responded: bool) -> None:
+        """Count the request from the latest time at which it can have arrived. It has ended now."""
         now = self.store.clock.now()
-        self.store.record_response(self.charges, self.number, now - self.queried_at, now - self.confirmed_at)
+        ages = now - self.queried_at, now - self.confirmed_at
+        self.store.record_end(self.charges, self.number, *ages, responded=responded)
 
 
 class ValkeyLease:
@@ -201,7 +202,7 @@ class ValkeyCounters:
     version: str = ""
     _process: str = field(default_factory=partial(token_hex, 4))
     _send_delays: dict[str, SendDelay] = field(default_factory=dict)
-    _lines: WeakValueDictionary[str, WaitingLine] = field(default_factory=WeakValueDictionary)
+    _lines: WeakValueDictionary[str, BudgetQueue] = field(default_factory=WeakValueDictionary)
     _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
@@ -293,11 +294,11 @@ class ValkeyCounters:
         now = self.clock.now()
         return ValkeyReservation(self, charges, key, number, wait / MICRO, granted == 1, since, now)
 
-    def line(self, name: str) -> WaitingLine:
+    def line(self, name: str) -> BudgetQueue:
         """Return the requests of this process that wait for the budget *name*."""
         line = self._lines.get(name)
         if line is None:
-            line = self._lines[name] = WaitingLine()
+            line = self._lines[name] = BudgetQueue()
         return line
 
     async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
@@ -341,16 +342,26 @@ class ValkeyCounters:
         """Return the hash tag of *name*."""
         return _tag(name)
 
-    def record_response(
-        self, charges: Sequence[ResolvedCharge], number: int, seconds_since_query: float, seconds_since_response: float
+    def record_end(
+        self,
+        charges: Sequence[ResolvedCharge],
+        number: int,
+        seconds_since_query: float,
+        seconds_since_response: float,
+        *,
+        responded: bool,
     ) -> None:
-        """Count a request from the latest time at which it can have arrived.
+        """Count a request from the latest time at which it can have arrived, but not from a future time.
 
-        Its response has arrived now, *seconds_since_query* after the query to the store and *seconds_since_response*
-        after the store's response.
+        It has ended now, *seconds_since_query* after the query to the store and *seconds_since_response* after the
+        store's response.
         """
         for charge in charges:
-            late = self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
+            late = (
+                self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
+                if responded
+                else most_late(charge.budget)
+            )
             if late <= 0:
                 continue
             if seconds_since_query - seconds_since_response > NEGLIGIBLE_SECONDS:

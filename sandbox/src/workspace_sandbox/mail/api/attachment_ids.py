@@ -7,10 +7,10 @@ from hashlib import blake2b
 from random import Random
 from typing import Any
 
+from workspace_sandbox.mail.body_schemas import decode
 from workspace_sandbox.mail.data.mime_parser import Part
 from workspace_sandbox.mail.data.state import Message
 from workspace_sandbox.mail.error_responses import ApiError, invalid
-from workspace_sandbox.mail.schema import decode
 
 ATTACHMENT_PREFIX = "ANGjdJ8"
 PADDING_BYTES = 210

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.mail.api.attachment_ids import Attachments
+from workspace_sandbox.mail.body_schemas import encode
 from workspace_sandbox.mail.data.mime_parser import Part, decode_words
 from workspace_sandbox.mail.data.state import Mailbox, Message, label_ids_field
-from workspace_sandbox.mail.schema import encode
 
 
 class Resources:

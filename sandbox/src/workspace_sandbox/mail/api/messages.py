@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.api.message_json import short
 from workspace_sandbox.mail.api.pagination import build_filter, matching_messages, page
+from workspace_sandbox.mail.body_schemas import encode
+from workspace_sandbox.mail.data.mail_delivery import HEX_ID
 from workspace_sandbox.mail.data.state import Mailbox, Message
-from workspace_sandbox.mail.data.transport import HEX_ID
 from workspace_sandbox.mail.error_responses import NO_RAW, ApiError, invalid, metadata_scope, not_found, precondition
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
-from workspace_sandbox.mail.schema import encode
 
 MAX_CHANGES = 100
 MAX_BATCH_IDS = 1_000

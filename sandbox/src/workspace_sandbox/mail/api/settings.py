@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from workspace_sandbox.mail import schema
+from workspace_sandbox.mail import body_schemas
 from workspace_sandbox.mail.access import AUTH
+from workspace_sandbox.mail.body_schemas import Shape
 from workspace_sandbox.mail.data import settings
 from workspace_sandbox.mail.request import ApiRoute, define_method, gmail_scopes
-from workspace_sandbox.mail.schema import Shape
 
 READ = gmail_scopes("modify", "readonly", "settings.basic")
 # The scope that covers everything else does not allow changing settings.
@@ -17,11 +17,11 @@ KEPT = "stored and returned, without any other effect"
 def _settings_methods() -> Iterator[ApiRoute]:
     """Return the methods that read and write a settings object."""
     settings_objects: dict[str, tuple[Shape, frozenset[str], int]] = {
-        "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
-        "Imap": (schema.IMAP, BASIC, 5),
-        "Language": (schema.LANGUAGE, BASIC, 5),
-        "Pop": (schema.POP, BASIC, 100),
-        "Vacation": (schema.VACATION, BASIC, 5),
+        "AutoForwarding": (body_schemas.AUTO_FORWARDING, SHARING, 5),
+        "Imap": (body_schemas.IMAP, BASIC, 5),
+        "Language": (body_schemas.LANGUAGE, BASIC, 5),
+        "Pop": (body_schemas.POP, BASIC, 100),
+        "Vacation": (body_schemas.VACATION, BASIC, 5),
     }
     for name, (shape, scopes, units) in settings_objects.items():
         key = name[0].lower() + name[1:]
@@ -38,9 +38,9 @@ def _settings_methods() -> Iterator[ApiRoute]:
         )
 
 
-_S, _F, _A = schema.SEND_AS, schema.FILTER, schema.FORWARDING
+_S, _F, _A = body_schemas.SEND_AS, body_schemas.FILTER, body_schemas.FORWARDING
 _ADDRESS, _OWN = "/settings/forwardingAddresses", "/settings/sendAs/{sendAsEmail}"
-_EITHER, _N = BASIC | SHARING, schema.NOTHING
+_EITHER, _N = BASIC | SHARING, body_schemas.NOTHING
 
 SETTINGS: Sequence[ApiRoute] = (
     *_settings_methods(),
@@ -48,7 +48,7 @@ SETTINGS: Sequence[ApiRoute] = (
         "settings.filters.list GET /settings/filters ListFilters 1",
         settings.list_filters,
         READ,
-        schema.FILTER_LIST,
+        body_schemas.FILTER_LIST,
     ),
     define_method(
         "settings.filters.create POST /settings/filters CreateFilter 5",
@@ -66,7 +66,7 @@ SETTINGS: Sequence[ApiRoute] = (
         f"settings.forwardingAddresses.list GET {_ADDRESS} ListForwardingAddresses 1",
         settings.list_forwarding,
         READ,
-        schema.FORWARDING_LIST,
+        body_schemas.FORWARDING_LIST,
     ),
     define_method(
         f"settings.forwardingAddresses.create POST {_ADDRESS} CreateForwardingAddress 100",
@@ -92,7 +92,7 @@ SETTINGS: Sequence[ApiRoute] = (
         "settings.sendAs.list GET /settings/sendAs ListSendAs 1",
         settings.list_send_as,
         READ,
-        schema.SEND_AS_LIST,
+        body_schemas.SEND_AS_LIST,
         unsupported="only the mailbox's own address, without aliases",
     ),
     define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),

@@ -6,8 +6,8 @@ from typing import Any
 
 from workspace_sandbox.mail.data import mime_writer
 from workspace_sandbox.mail.data.edge_case_messages import EDGE_CASES, MANIFEST, MANIFEST_PDF_PART, EdgeCaseMessage
+from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import SHOWN, Label, Mailbox, Message
-from workspace_sandbox.mail.data.transport import MailTransport
 
 ADDRESS, NAME = "nora@brightfjord.test", "Nora Lind"
 COLLEAGUES = (("jonas@brightfjord.test", "Jonas Weiß"), ("priya@brightfjord.test", "Priya Raman"))

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.mail.data.mail_delivery import ADDRESS
 from workspace_sandbox.mail.data.state import Mailbox
-from workspace_sandbox.mail.data.transport import ADDRESS
 from workspace_sandbox.mail.error_responses import invalid, not_found, precondition
 from workspace_sandbox.mail.request import ApiRequest, MailServices, ResponseBody
 

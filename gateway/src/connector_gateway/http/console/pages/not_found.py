@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from connector_gateway.core.error_response_details import truncate
+from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.console.request import NAVIGATION, ROOT, ConsoleRequest, ConsoleRoute
 from connector_gateway.kit.errors.suggestions import closest_match
 

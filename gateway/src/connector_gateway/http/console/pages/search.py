@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
-from connector_gateway.http.pages.text import PAGES
+from connector_gateway.http.pages.template_filters import PAGES
 
 UNKNOWN_KEY = (
     "The text looks like a secret, but is not an API key of this installation. "

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connector_gateway.http.console.pages import connections, keys
-from connector_gateway.http.console.record_lists import LISTS, build_table
 from connector_gateway.http.console.request import ConsoleRequest
+from connector_gateway.http.console.table_builder import LISTS, build_table
 from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.request import position_before

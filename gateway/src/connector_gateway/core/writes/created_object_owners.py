@@ -83,7 +83,7 @@ class CompetingWrites:
     """Whether some of these writes belong to other workspaces."""
 
 
-class ObjectOwnership:
+class CreatedObjectOwners:
     """Stores which write owns which object."""
 
     def __init__(self, database: Database, process_id: ProcessId) -> None:

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from connector_gateway.kit.errors import InvalidCursor, ResultTooLarge
 from connector_gateway.kit.models import Listing, Page
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.mcp.texts import disarm
+from connector_gateway.mcp.text_escaping import disarm
 
 MAX_CHARACTERS = 20_000
 """The maximum length of a result as JSON, about 5,000 tokens."""

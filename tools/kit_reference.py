@@ -15,7 +15,7 @@ its `Connector`. The version rises when a name is removed, or changes so that a 
 changelog says so."""
 
 
-def kit_page() -> str:
+def kit_reference() -> str:
     """Return the public modules of the kit, with their classes and functions."""
     head = [
         "# The kit",

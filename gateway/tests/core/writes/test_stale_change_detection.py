@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
+from connector_gateway.core.writes.stale_change_detection import ChangeLog, ChangeScope
 from connector_gateway.kit.identifiers import RunId, ulid
 from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock

@@ -26,7 +26,7 @@ from mcp_types import (
 )
 
 from connector_gateway import __version__
-from connector_gateway.mcp.gateway_connection import GatewayConnection
+from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
@@ -37,7 +37,9 @@ KEY_ID = re.compile(r"\bkey_[0-9A-Z]+")
 """The identifier of the key, as the gateway's instructions name it."""
 
 
-async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], report_key: Callable[[str], None]) -> None:
+async def serve_stdio_proxy(
+    base_url: str, api_key: str, selection: Mapping[str, str], report_key: Callable[[str], None]
+) -> None:
     """Serve requests from standard input on standard output until the input ends.
 
     *report_key* receives the identifier of the key once the gateway has accepted it.
@@ -45,12 +47,12 @@ async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], repo
     async with GatewayConnection(base_url, api_key, selection) as connection:
         instructions = (await connection.client()).instructions or ""
         report_key(*KEY_ID.findall(instructions)[:1] or ["a key"])
-        server = Bridge(connection).server(instructions)
+        server = StdioProxy(connection).server(instructions)
         async with stdio_server() as (requests, responses):
             await server.run(requests, responses, server.create_initialization_options())
 
 
-class Bridge:
+class StdioProxy:
     """Forwards requests and their results unchanged."""
 
     def __init__(self, connection: GatewayConnection) -> None:

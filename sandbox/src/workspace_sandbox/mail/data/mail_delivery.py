@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
+from workspace_sandbox.mail.body_schemas import encode
 from workspace_sandbox.mail.data import mail_filters, mime_writer
 from workspace_sandbox.mail.data.mime_parser import parse, read_headers, split_head
 from workspace_sandbox.mail.data.pubsub import Topics
 from workspace_sandbox.mail.data.state import Mailbox, Message
 from workspace_sandbox.mail.error_responses import invalid, not_found
-from workspace_sandbox.mail.schema import encode
 
 ADDRESS = re.compile(r"[^\s@,;:<>()\[\]\\\"]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 HEX_ID = re.compile(r"[0-9a-f]{1,16}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workspace_sandbox import EMULATORS
-from workspace_sandbox.control import set_clock, set_knobs
+from workspace_sandbox.control_api import set_clock, set_knobs
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import RecordedRequest
 from workspace_sandbox.kit.event_loop_thread import LoopThread, event_loop_thread

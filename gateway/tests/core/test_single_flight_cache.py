@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from connector_gateway.core.single_flight import CACHE_SECONDS, SingleFlight
+from connector_gateway.core.single_flight_cache import CACHE_SECONDS, SingleFlight
 from harness.clocks import ManualClock
 
 

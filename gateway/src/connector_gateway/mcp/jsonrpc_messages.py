@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.core.error_response_details import validation_details
+from connector_gateway.core.error_serialization import validation_details
 from connector_gateway.kit.errors import InvalidMessage
 
 RESPONSE_FIELDS = ("result", "error")

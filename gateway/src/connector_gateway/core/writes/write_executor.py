@@ -1,15 +1,15 @@
 """The write protocol, from the claim to the response, so that a write happens once.
 
 1. A call with a key takes the claim of that key, or returns the first result, before it sends any request, reads
-   included (``WriteProtocol.write``, ``WriteAttempt.before_first_request``).
+   included (``WriteExecutor.write``, ``WriteAttempt.before_first_request``).
 2. The operation plans the write. Then it carries out the steps of the plan, each of which is one request
    (``WriteAttempt.plan``, ``WriteAttempt.step``).
 3. The intent of a step is stored before the step is sent, together with the parameters, the run and the owner rows of
    its objects. If the plan needs no reads, the first intent is stored in the same commit as the claim.
 4. The data learned from a response is stored with the next intent, or with the result.
 5. A step that was sent without a response is in doubt. The core searches upstream for its effect, and accepts only
-   objects that are proven to be its work (``object_ownership``). The step is sent again only if it has a key and can no
-   longer be carried out.
+   objects that are proven to be its work (``created_object_owners``). The step is sent again only if it has a key and
+   can no longer be carried out.
 6. A repeat of a call whose claim is in doubt runs the same operation with the parameters of the first call. It gets
    the recorded plans and results, and continues at the step at which the last attempt ended.
 
@@ -35,7 +35,15 @@ from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlyS
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
-from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
+from connector_gateway.core.writes.created_object_owners import (
+    ASSIGN_OBJECT,
+    DELETE_ROW,
+    DETACH_ROW,
+    INSERT_ROW,
+    REOPEN_ROW,
+    STORE_OBJECT,
+    CreatedObjectOwners,
+)
 from connector_gateway.core.writes.dry_run import DryRun
 from connector_gateway.core.writes.idempotency import (
     Claim,
@@ -48,17 +56,9 @@ from connector_gateway.core.writes.idempotency import (
 )
 from connector_gateway.core.writes.idempotency_messages import different_parameters
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver, settle_sentence
-from connector_gateway.core.writes.journal import JournalEntry, WriteJournal, encryption_context, serialize_error
-from connector_gateway.core.writes.object_ownership import (
-    ASSIGN_OBJECT,
-    DELETE_ROW,
-    DETACH_ROW,
-    INSERT_ROW,
-    REOPEN_ROW,
-    STORE_OBJECT,
-    ObjectOwnership,
-)
 from connector_gateway.core.writes.request_digests import digest_request
+from connector_gateway.core.writes.stale_change_detection import ChangeLog, ChangeScope
+from connector_gateway.core.writes.write_journal import JournalEntry, WriteJournal, encryption_context, serialize_error
 from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -104,7 +104,7 @@ MAX_REPORTED_STEPS = 20
 """The maximum number of finished steps that an error lists."""
 
 
-class WriteProtocol:
+class WriteExecutor:
     """Carries out writes, each once per key."""
 
     def __init__(
@@ -112,7 +112,7 @@ class WriteProtocol:
         *,
         database: Database,
         claims: Claims,
-        owners: ObjectOwnership,
+        owners: CreatedObjectOwners,
         change_log: ChangeLog,
         vault: Vault,
         restores: BackupRestoreDetector,
@@ -214,7 +214,7 @@ class WriteAttempt:
 
     def __init__(
         self,
-        protocol: WriteProtocol,
+        protocol: WriteExecutor,
         work: OperationCall,
         recording: RunRecorder,
         journal: WriteJournal,

@@ -1,4 +1,4 @@
-"""The connection from the bridge to the running gateway."""
+"""The connection from the proxy on standard input and output to the running gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

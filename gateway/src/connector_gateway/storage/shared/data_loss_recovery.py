@@ -49,7 +49,7 @@ class SentRequest(NamedTuple):
     units: float
 
 
-class CountRecovery:
+class DataLossRecovery:
     """Reports this process's requests to the store: all of them after a loss, otherwise those sent without it."""
 
     def __init__(self, store: "ValkeyCounters", local: LocalCounters, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import stub
+from benchmarks import stub_vendor
 from benchmarks.overhead import Running, gateway
 from benchmarks.processes import asgi
 
@@ -39,8 +39,8 @@ KEY = 'wrk.headers["Idempotency-Key"] = "{number}-" .. sent'
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
     """Yield each measurement: label, figure, bar, and whether the bar is reached."""
-    with asgi("benchmarks.stub:app") as upstream, gateway(upstream) as running:
-        common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
+    with asgi("benchmarks.stub_vendor:app") as upstream, gateway(upstream) as running:
+        common = {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
         create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
         rounds = [

@@ -12,7 +12,7 @@ from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
 
 
 @dataclass(frozen=True)
-class ConfiguredConnector:
+class ConnectorConfig:
     """The URLs, budgets and credentials of one connector's vendor in this installation."""
 
     connector: AnyConnector
@@ -72,7 +72,7 @@ class ConfiguredConnector:
         return bool(self.hook_secrets and source and source.read)
 
 
-def with_events(connectors: Mapping[str, ConfiguredConnector]) -> dict[str, ConfiguredConnector]:
+def with_events(connectors: Mapping[str, ConnectorConfig]) -> dict[str, ConnectorConfig]:
     """Return those of *connectors* whose connectors observe events."""
     return {
         name: configured for name, configured in connectors.items() if configured.connector.event_source is not None

@@ -34,7 +34,7 @@ def select_same_account(connector: str, connection_id: str) -> Select[Any]:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConnectionSetup:
+class ConnectionLifecycle:
     """Creates and changes connections, after verification by the vendor."""
 
     database: Database

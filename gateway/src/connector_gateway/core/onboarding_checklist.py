@@ -21,7 +21,7 @@ _NEWEST = select(_runs.key_id, _runs.surface).order_by(_runs.run_id.desc()).limi
 
 
 @dataclass(frozen=True, slots=True)
-class FirstCallProgress:
+class OnboardingChecklist:
     """The completed steps, even if objects are revoked or removed later."""
 
     workspace: bool
@@ -35,10 +35,10 @@ class FirstCallProgress:
         return self.workspace and self.connection and self.key and self.call
 
 
-async def read_first_call_progress(database: Database) -> FirstCallProgress:
+async def read_onboarding_checklist(database: Database) -> OnboardingChecklist:
     """Return the steps that are done."""
     row = await database.read(lambda db: db.execute(_DONE).one())
     has_called = bool(row.call) or any(
         run.key_id or run.surface == "console" for run in await database.read(lambda db: db.execute(_NEWEST).all())
     )
-    return FirstCallProgress(bool(row.workspace), bool(row.connection), bool(row.key), has_called)
+    return OnboardingChecklist(bool(row.workspace), bool(row.connection), bool(row.key), has_called)

@@ -32,12 +32,12 @@ class Waiter(Struct, eq=False):
     rest: float = 0.0
     """The units that its call is expected to use after all of its waiting requests. Only the latest one has it."""
 
-    line: "WaitingLine | None" = None
+    line: "BudgetQueue | None" = None
     """The queue of the budget that it waits for, which is the one with the longest wait."""
 
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def join(self, line: "WaitingLine", charge: ResolvedCharge) -> None:
+    def join(self, line: "BudgetQueue", charge: ResolvedCharge) -> None:
         """Wait for the units of *charge* in *line*, and in no other."""
         if self.line is not line:
             self.leave()
@@ -72,7 +72,7 @@ class Waiter(Struct, eq=False):
 _key = attrgetter("key")
 
 
-class WaitingLine:
+class BudgetQueue:
     """Waiting requests. Only the first one is attempted, because no other can precede it."""
 
     __slots__ = ("__weakref__", "_continuing", "_rest", "_units", "_waiters")

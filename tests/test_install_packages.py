@@ -4,9 +4,8 @@ import re
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
-from pathlib import Path
 
-import install
+import install_packages
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
@@ -28,7 +27,7 @@ class Commands(list[str]):
     def run(self, *command: str, **_: str) -> str:
         self.append(" ".join(command))
         if self.failing in self[-1]:
-            raise install.InstallationError("it is broken")
+            raise install_packages.InstallationError("it is broken")
         return CONFIGURED if "config" in command else ""
 
     def programs(self) -> list[str]:
@@ -38,15 +37,15 @@ class Commands(list[str]):
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
     commands = Commands()
-    monkeypatch.setattr(install, "run", commands.run)
-    for name in install.SETTINGS.values():
+    monkeypatch.setattr(install_packages, "run", commands.run)
+    for name in install_packages.SETTINGS.values():
         monkeypatch.delenv(name, raising=False)
     return commands
 
 
 @pytest.mark.usefixtures("commands")
 def test_uv_uses_the_indexes_of_pip() -> None:
-    assert install.uv_environment() == {
+    assert install_packages.uv_environment() == {
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_DEFAULT_INDEX": "https://mirror.example/simple",
         "UV_INDEX": "file:///more/simple file:///third/simple",
@@ -58,11 +57,11 @@ def test_uv_uses_the_indexes_of_pip() -> None:
 def test_variables_for_uv_take_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://uv.example/simple")
 
-    assert "UV_DEFAULT_INDEX" not in install.uv_environment()
+    assert "UV_DEFAULT_INDEX" not in install_packages.uv_environment()
 
 
 def test_packages_are_installed_with_uv(commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
-    install.main(["run"])
+    install_packages.main(["run"])
 
     assert commands.programs() == ["pip", "uv", "uv"]
     assert all("--require-hashes" in line or "--no-deps" in line for line in commands if " install " in line)
@@ -73,7 +72,7 @@ def test_packages_are_installed_with_uv(commands: Commands, capsys: pytest.Captu
 def test_pip_installs_if_uv_fails(failing: str, commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
     commands.failing = failing
 
-    install.main(["run"])
+    install_packages.main(["run"])
 
     assert commands.programs()[-2:] == ["pip", "pip"]
     assert capsys.readouterr().out == "uv is not usable (it is broken); pip installs instead, which takes longer.\n"
@@ -92,24 +91,24 @@ def test_pip_installs_if_uv_fails(failing: str, commands: Commands, capsys: pyte
     ],
 )
 def test_the_message_of_a_failed_command_is_one_line(printed: str, message: str) -> None:
-    assert message == install.error_message(printed)
+    assert message == install_packages.error_message(printed)
 
 
 def test_a_failed_command_reports_its_error() -> None:
-    with pytest.raises(install.InstallationError, match=r"^Invalid requirement.*"):
-        install.run(*install.PIP, "install", "--no-index", "--no-deps", "a b c")
+    with pytest.raises(install_packages.InstallationError, match=r"^Invalid requirement.*"):
+        install_packages.run(*install_packages.PIP, "install", "--no-index", "--no-deps", "a b c")
 
 
 def test_every_package_of_the_repository_is_installed() -> None:
-    assert {f"{name}/pyproject.toml" for name in install.PACKAGES} == {
-        str(path.relative_to(install.PROJECT)) for path in Path(install.PROJECT).glob("*/pyproject.toml")
+    assert {f"{name}/pyproject.toml" for name in install_packages.PACKAGES} == {
+        str(path.relative_to(install_packages.PROJECT)) for path in install_packages.PROJECT.glob("*/pyproject.toml")
     }
 
 
 def test_each_direct_package_has_a_reason() -> None:
-    contributing = (install.PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    contributing = (install_packages.PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"\| Package \| Used for \|\n\|---\|---\|\n((?:\|.*\|\n)+)", contributing)
-    declared = tomllib.loads((install.PROJECT / "gateway" / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = tomllib.loads((install_packages.PROJECT / "gateway" / "pyproject.toml").read_text(encoding="utf-8"))
 
     assert [Requirement(text).name for text in declared["project"]["dependencies"]] == re.findall(
         r"(?m)^\| (\S+) \| \S", table

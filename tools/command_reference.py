@@ -10,7 +10,7 @@ OPERATIONS = "call"
 """Its commands are the operations, whose parameters have a separate reference."""
 
 
-def command_page() -> str:
+def command_reference() -> str:
     """Return all commands with their arguments and options."""
     head = [
         "# Commands",
