@@ -374,7 +374,7 @@ class App:
         executor = self._new_call_executor()
         poll_scheduler = self._new_poll_scheduler(executor)
         metrics = Metrics(
-            self.runs.unexpected,
+            self.runs.vendor_changes,
             self.clients.rejections,
             self._shared,
             self._new_process_metrics(executor, poll_scheduler),

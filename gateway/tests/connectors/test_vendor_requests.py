@@ -59,25 +59,32 @@ def measure(gateway: Gateway, costs: list[CallCost], name: str, params: Mapping[
     return cold, send_call(caller, costs, name, other)
 
 
-def test_every_operation_uses_the_vendor_requests_that_it_declares(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def measured(gateway: Gateway) -> Mapping[str, tuple[Used, Used]]:
+    """What every operation used, each called twice."""
     costs: list[CallCost] = []
-    monkeypatch.setattr(CallCosts, "record", lambda _, cost: costs.append(cost))
     crm, tables = gateway.examples("crm"), gateway.examples("tables")
     calls = {name: {**params, "idempotency_key": None} for name, params in arguments(gateway).items()}
     calls["crm_create_or_update_contact"]["associate_company"] = crm["company_domain"]
-    with serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site:
+    with (
+        pytest.MonkeyPatch.context() as patches,
+        serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site,
+    ):
+        patches.setattr(CallCosts, "record", lambda _, cost: costs.append(cost))
         calls["tables_attach_file"] = {
             "record_id": tables["record_id"],
             "field": tables["attachment_field"],
             "url": f"{site}/brief.txt",
         }
-        measured = {
+        return {
             name: measure(gateway, costs, name, {key: value for key, value in params.items() if value is not None})
             for name, params in calls.items()
         }
 
+
+def test_every_operation_uses_the_vendor_requests_that_it_declares(
+    measured: Mapping[str, tuple[Used, Used]],
+) -> None:
     declared = {
         f"{connector}_{operation.name}": operation.requests
         for connector, one in CONNECTORS.items()
@@ -87,3 +94,10 @@ def test_every_operation_uses_the_vendor_requests_that_it_declares(
         name: ((len(requests.cold), requests.cold_units), (len(requests.warm), requests.warm_units))
         for name, requests in declared.items()
     }
+
+
+@pytest.mark.usefixtures("measured")
+def test_unchanged_vendors_show_no_signs_of_change(gateway: Gateway) -> None:
+    metrics = gateway.request("GET", "/metrics").body.decode()
+
+    assert [] == [line for line in metrics.splitlines() if line.startswith("gateway_upstream_unexpected_total{")]

@@ -63,8 +63,8 @@ def test_responses_of_an_unexpected_shape_are_counted_by_location(gateway: Gatew
     gateway.post("/shelf/things", name="one")
     gateway.post("/shelf/things", name="another")
 
-    name, labels = "gateway_upstream_unexpected_total", {"connector": "shelf", "place": "items[].id"}
-    assert 2 == get_metric(gateway, name, **labels)
+    labels = {"connector": "shelf", "kind": "shape", "endpoint": "", "place": "items[].id"}
+    assert 2 == get_metric(gateway, "gateway_upstream_unexpected_total", **labels)
 
 
 def test_durations_are_counted_in_buckets_with_their_sum(module_gateway: Gateway) -> None:

@@ -7,8 +7,8 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import OAuthClient, OAuthConfig
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.kit.upstream.client import RequestRecord, UpstreamService, is_unauthorised
-from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.kit.upstream.client import Request, RequestRecord, UpstreamService, is_unauthorised
+from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class ConnectorConfig:
         transport: Transport,
         clock: Clock,
         time: Callable[[], float],
-        on_response: Callable[[RequestRecord], None] = lambda _: None,
+        on_request_end: Callable[[RequestRecord], None] = lambda _: None,
+        observe: Callable[[Request, UpstreamResponse], None] = lambda _, __: None,
     ) -> UpstreamService:
-        """Return the vendor's service, using *transport*. *on_response* is called with the record of every request."""
+        """Return the vendor's service, using *transport*. See ``UpstreamService`` for the callbacks."""
         connector = self.connector
         expired = connector.oauth.is_expired if connector.oauth else is_unauthorised
         return UpstreamService(
@@ -51,7 +52,8 @@ class ConnectorConfig:
             clock,
             time,
             expired,
-            on_response,
+            on_request_end,
+            observe,
             connector.error_table,
         )
 

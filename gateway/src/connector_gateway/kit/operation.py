@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +28,7 @@ from connector_gateway.kit.passthrough import PLAIN_HTTP, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, TypicalRequests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.upstream.vendor_changes import ApiVersion
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -261,6 +262,15 @@ class Connector(Generic[C]):
 
     error_table: ErrorTable = NO_ERRORS
     """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
+
+    api_version: ApiVersion | None = None
+    """The version of the vendor's API, if its end is announced."""
+
+    unread_fields: Collection[str] = ()
+    """The names of documented fields that no shape declares. Others in their place are counted as new."""
+
+    read_warnings: Callable[[UpstreamResponse], Iterable[str]] = lambda _: ()
+    """Returns the codes of the vendor's warnings in a response."""
 
     prescribed_remedies: Mapping[type[GatewayError], str] = field(default_factory=dict)
     """Sentences that the contract prescribes before the remedies of errors over HTTP."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.chat.vendor_errors import read_warnings
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 from gateway.tests.connectors.chat.vendor_view import (
     GENERAL,
     OURS,
@@ -90,3 +92,16 @@ def test_reading_events_survives_any_vendor_response(gateway: Gateway, body: Any
     script_response(gateway, "conversations.info", body)
 
     assert gateway.get("/chat/events", channel=GENERAL).status in {200, 502}
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        (b'{"ok": true, "warning": "missing_charset,superfluous_charset"}', {"missing_charset", "superfluous_charset"}),
+        (b'{"ok": true, "response_metadata": {"warnings": ["superfluous_charset"]}}', {"superfluous_charset"}),
+        (b'{"ok": true, "messages": [{"text": "a \\"warning\\""}]}', set()),
+        (b'{"ok": true, "warning": 5}', set()),
+    ],
+)
+def test_warnings_are_read_by_their_codes(body: bytes, codes: set[str]) -> None:
+    assert codes == set(read_warnings(UpstreamResponse(200, {}, body)))

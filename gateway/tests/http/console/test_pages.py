@@ -273,6 +273,20 @@ def test_a_connection_lists_its_recent_calls_and_links_to_its_events(operator: B
     assert "Events" not in operator.open(f"/console/connections/{gateway.connections['shelf']}").text
 
 
+def test_a_connection_lists_signs_that_its_vendor_changes(operator: Browser, gateway: Gateway) -> None:
+    listing = {"object": "list", "results": [], "has_more": False, "next_cursor": None}
+    headers = {"Deprecation": "@1688169599", "Sunset": "Sunday, 31-Dec-28 23:59:59 GMT"}
+    gateway.fault("notes", path="/v1/search", fault="status", status=200, headers=headers, body=listing)
+    gateway.get("/notes/databases", limit=1)
+
+    rows = operator.open(f"/console/connections/{gateway.connections['notes']}").rows("#changes")
+
+    assert [
+        ["deprecation", "POST /v1/search", "2023-06-30", "1"],
+        ["sunset", "POST /v1/search", "2028-12-31", "1"],
+    ] == sorted(list(row[:4]) for row in rows)
+
+
 def test_a_connection_displays_rejected_deliveries(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     gateway.run(gateway.app._watches.record_rejection([connection_id], 0.0, "It was signed too long ago."))

@@ -3,6 +3,7 @@
 from connector_gateway.connectors.boards import client, operations
 from connector_gateway.connectors.boards.oauth import OAUTH, identify, revoke_token
 from connector_gateway.connectors.boards.vendor_errors import ERRORS, PRESCRIBED_REMEDIES
+from connector_gateway.connectors.boards.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
@@ -21,6 +22,7 @@ BOARDS = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    unread_fields=UNREAD_FIELDS,
     prescribed_remedies=PRESCRIBED_REMEDIES,
     settle_seconds=client.SETTLE_SECONDS,
     credentials=("key", "token"),

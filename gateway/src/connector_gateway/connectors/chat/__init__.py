@@ -3,7 +3,8 @@
 from connector_gateway.connectors.chat import client, events, operations
 from connector_gateway.connectors.chat.models import WatchSettings
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
-from connector_gateway.connectors.chat.vendor_errors import ERRORS
+from connector_gateway.connectors.chat.vendor_errors import ERRORS, read_warnings
+from connector_gateway.connectors.chat.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -22,6 +23,8 @@ CHAT = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    unread_fields=UNREAD_FIELDS,
+    read_warnings=read_warnings,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,

@@ -1,6 +1,6 @@
 """Meaning of the vendor's errors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from connector_gateway.connectors.chat import vendor_models
@@ -139,6 +139,14 @@ def read_reason(response: UpstreamResponse) -> Reason | None:
     status = response_status(response)
     code = get_error_code(status)
     return Reason(code, response_warnings(response)) if status.ok is False and code else None
+
+
+def read_warnings(response: UpstreamResponse) -> Collection[str]:
+    """Return the codes of warnings. Few responses have any, so the body is searched before it is decoded."""
+    if b'"warning' not in response.body:
+        return ()
+    body = response.try_decode(vendor_models.WithWarnings) or vendor_models.WithWarnings()
+    return {*filter(None, body.warning.split(",")), *body.response_metadata.warnings}
 
 
 def response_warnings(response: UpstreamResponse) -> str:

@@ -36,6 +36,19 @@ class ErrorWithWarnings(VendorModel):
     response_metadata: ResponseMetadata
 
 
+class WarningCodes(VendorModel):
+    """The codes of warnings about a successful request."""
+
+    warnings: Sequence[str] = ()
+
+
+class WithWarnings(VendorModel):
+    """A response with warnings, whose codes are in one text, separated by commas, and in a list."""
+
+    warning: str = ""
+    response_metadata: WarningCodes = WarningCodes()
+
+
 class Paging(VendorModel):
     """The cursor of the next page, empty or absent after the last."""
 
@@ -238,3 +251,17 @@ class TokensRevokedEvent(VendorModel):
     """The event of revoked tokens."""
 
     tokens: RevokedTokens | None = None
+
+
+UNREAD_FIELDS = frozenset(
+    {
+        *("already_open", "app_id", "bot_id", "bot_profile", "channel", "channel_actions_count"),
+        *("channel_actions_ts", "client_msg_id", "context_team_id", "count", "created", "creator", "has_more"),
+        *("is_channel", "is_enterprise_install", "is_ext_shared", "is_general", "is_group", "is_locked"),
+        *("is_mpim", "is_org_shared", "is_pending_ext_shared", "is_shared", "name_normalized", "no_op", "ok"),
+        *("parent_conversation", "parent_user_id", "pending_shared", "pin_count", "previous_names"),
+        *("priority", "purpose", "reply_users", "reply_users_count", "subscribed", "team", "text", "topic"),
+        *("ts", "type", "unlinked", "updated", "user"),
+    }
+)
+"""The names of documented fields in these shapes that are not read."""

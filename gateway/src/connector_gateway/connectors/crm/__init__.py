@@ -3,6 +3,7 @@
 from connector_gateway.connectors.crm import client, operations
 from connector_gateway.connectors.crm.oauth import OAUTH, identify
 from connector_gateway.connectors.crm.vendor_errors import ERRORS
+from connector_gateway.connectors.crm.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CRM = Connector(
@@ -20,6 +21,8 @@ CRM = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    api_version=client.API_VERSION,
+    unread_fields=UNREAD_FIELDS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,

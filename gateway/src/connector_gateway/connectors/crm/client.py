@@ -6,6 +6,7 @@ Sources of methods are below developers.hubspot.com/docs/api-reference/latest/cr
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -18,11 +19,15 @@ from connector_gateway.kit.passthrough import Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.upstream.vendor_changes import ApiVersion
 
 BASE_URL = "https://api.hubapi.com"
 CONSENT_URL = "https://app.hubspot.com"
 VERSION = "2026-09"
 """A segment of every path. Versions appear in March and September and are supported for eighteen months."""
+
+API_VERSION = ApiVersion(VERSION, ends_on=date(2028, 3, 8))
+"""Supported for eighteen months after its release on 2026-09-08."""
 
 PORTAL_BUDGET = Budget(100, per_seconds=10)
 """Requests per portal that the smallest plans allow one app. OAuth apps have 110.

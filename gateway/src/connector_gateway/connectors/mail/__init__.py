@@ -4,6 +4,7 @@ from connector_gateway.connectors.mail import client, operations
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.connectors.mail.oauth import OAUTH, identify
 from connector_gateway.connectors.mail.vendor_errors import ERRORS
+from connector_gateway.connectors.mail.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(
@@ -21,6 +22,7 @@ MAIL = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    unread_fields=UNREAD_FIELDS,
     max_concurrent_requests=client.MAX_CONCURRENT_REQUESTS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

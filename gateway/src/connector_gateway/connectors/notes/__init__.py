@@ -3,6 +3,7 @@
 from connector_gateway.connectors.notes import client, events, operations
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
 from connector_gateway.connectors.notes.vendor_errors import ERRORS, PRESCRIBED_REMEDIES
+from connector_gateway.connectors.notes.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -22,6 +23,7 @@ NOTES = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    unread_fields=UNREAD_FIELDS,
     prescribed_remedies=PRESCRIBED_REMEDIES,
     settle_seconds=client.SETTLE_SECONDS,
     event_source=EventSource(

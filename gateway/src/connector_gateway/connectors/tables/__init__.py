@@ -3,6 +3,7 @@
 from connector_gateway.connectors.tables import client, operations
 from connector_gateway.connectors.tables.oauth import OAUTH, identify
 from connector_gateway.connectors.tables.vendor_errors import ERRORS
+from connector_gateway.connectors.tables.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 TABLES = Connector(
@@ -20,6 +21,7 @@ TABLES = Connector(
     ),
     parse_throttle=client.parse_throttle,
     error_table=ERRORS,
+    unread_fields=UNREAD_FIELDS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,

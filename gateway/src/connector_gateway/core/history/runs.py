@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.error_serialization import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
-from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
+from connector_gateway.core.history.vendor_changes import VendorChanges
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, to_milliseconds, utc_datetime
@@ -152,7 +152,7 @@ class RunStore:
         self.database = database
         self.process_id = process_id
         self.shutdown = shutdown or Shutdown()
-        self.unexpected = UnexpectedResponses()
+        self.vendor_changes = VendorChanges(clock)
         self.rejected_calls = RejectedCallCounter(database, steady or clock)
         self.open_runs: set[RunId] = set()
         """Open runs of this process that have not ended."""
@@ -347,7 +347,7 @@ class RunRecorder:
         """Set the outcome to *error* and redact its secrets. Unexpected vendor responses are counted."""
         self.redaction.error(error)
         self._run.fail(error)
-        self._runs.unexpected.count(self._identity["connector"], error)
+        self._runs.vendor_changes.count_error(self._identity["connector"], error, self._run.log.requests)
 
     def _set_outcome(self, error: BaseException | None) -> errors.GatewayError | None:
         """Set the outcome. Returns the error that replaces an unexpected *error*."""

@@ -22,7 +22,7 @@ from connector_gateway import __version__
 from connector_gateway.core.access.keys import parse_bearer
 from connector_gateway.core.backlog_metrics import BacklogMonitor, BacklogSnapshot
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
+from connector_gateway.core.history.vendor_changes import ChangeKey, VendorChanges
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.responses import error_response, send_response
@@ -253,12 +253,12 @@ class Metrics(Collector):
 
     def __init__(
         self,
-        unexpected: UnexpectedResponses,
+        vendor_changes: VendorChanges,
         rejections: Mapping[str, int],
         shared: SharedState,
         process_metrics: ProcessMetrics,
     ) -> None:
-        self._unexpected = unexpected
+        self._vendor_changes = vendor_changes
         self._shared = shared
         self._rejections = rejections
         self._operations: dict[tuple[str, str], OperationMetrics] = {}
@@ -298,9 +298,9 @@ class Metrics(Collector):
         yield family(
             Counter,
             "gateway_upstream_unexpected",
-            "Vendor responses with an unexpected shape, by the JSON path that differs.",
-            ["connector", "place"],
-            self._unexpected.counts.items(),
+            "Signs in vendor responses that an API changes, by their kind and place.",
+            ChangeKey._fields,
+            [(key, counted.count) for key, counted in self._vendor_changes.counted.items()],
         )
         yield family(
             Counter,

@@ -48,6 +48,9 @@ class UpstreamUnexpected(UpstreamFailure, status=502):
 
     remedy = "Report the run_id to the operator; {show_run} explains the call."
 
+    vendor_code: str = ""
+    """The unknown code, or the status if there is none. Empty if the response has an unknown shape."""
+
 
 class UpstreamTimeout(UpstreamFailure, status=504):
     """The vendor did not respond in time."""

@@ -126,7 +126,10 @@ class ErrorTable:
         explained = error in ERRORS_WITH_REASON and not any(REASON_KEYS & detail.keys() for detail in details)
         vendor_details = reason_details(reason.code, reason.message) if explained else []
         remedy = self.remedies.get(reason.code) or self.remedies.get(error)
-        return error(self.message(error), *details, *vendor_details, private=self.private(response), remedy=remedy)
+        created = error(self.message(error), *details, *vendor_details, private=self.private(response), remedy=remedy)
+        if isinstance(created, errors.UpstreamUnexpected):
+            created.vendor_code = reason.code or f"status_{response.status}"
+        return created
 
     def reason(self, response: UpstreamResponse) -> Reason:
         """Return the reason of an error response, or an empty one if it is not in the vendor's own shape."""

@@ -167,6 +167,9 @@ class Request(Struct):
     writes: bool
     expects: Container[int]
     is_conflict: Callable[[UpstreamResponse], bool]
+    verbatim: bool = False
+    """Whether a caller has written the request."""
+
     credentials: Mapping[str, str] = field(default_factory=dict)
     """The credentials used for the last attempt."""
 
@@ -208,6 +211,9 @@ class UpstreamService:
 
     on_request_end: Callable[[RequestRecord], None] = lambda _: None
     """Called with the record of every finished request."""
+
+    observe: Callable[[Request, UpstreamResponse], None] = lambda _, __: None
+    """Called with every response, to look for signs that the vendor changes its API."""
 
     error_table: ErrorTable = NO_ERRORS
     """The responses that prove that a write was not carried out."""
@@ -334,7 +340,7 @@ class UpstreamClient(Struct):
         throttled budget is free again.
         """
         url = self.service.base_urls["base"] + path + (_encode_query(query) if query else "")
-        request = Request(method, path, url, headers, content, charges, writes, (), lambda _: False)
+        request = Request(method, path, url, headers, content, charges, writes, (), lambda _: False, verbatim=True)
         if self.dry_run and writes:
             raise DryRunStop(request)
         deadline, refreshed = await self._create_deadline(), False
@@ -524,6 +530,7 @@ class UpstreamClient(Struct):
                 record = RequestRecord(sent_at, request.method, request.path, status, waited, duration)
                 self.log.requests.append(record)
                 service.on_request_end(record)
+        service.observe(request, response)
         return response
 
     async def _open(

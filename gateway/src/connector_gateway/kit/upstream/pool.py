@@ -80,6 +80,9 @@ class UpstreamResponse(Struct):
     doubt: InDoubtReason | None = None
     """The reason why the outcome of a write is unknown if the body of its successful response cannot be decoded."""
 
+    on_decode: Callable[[bytes, Any], None] | None = None
+    """Called with the body and its shape when the body is decoded."""
+
     _raw: Any = _UNREAD
 
     @property
@@ -123,9 +126,12 @@ class UpstreamResponse(Struct):
         ``UpstreamUnexpected``.
         """
         try:
-            return decode_json(self.body, shape)
+            decoded = decode_json(self.body, shape)
         except UnexpectedShape as error:
             raise self._decode_error(error) from error
+        if self.on_decode is not None:
+            self.on_decode(self.body, shape)
+        return decoded
 
     def _decode_error(self, error: UnexpectedShape) -> UpstreamFailure:
         details = [{"place": error.json_path}] if error.json_path else []

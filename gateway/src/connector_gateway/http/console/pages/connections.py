@@ -19,13 +19,14 @@ EVENTS = 50
 
 
 async def extra(request: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, Any]:
-    """Return the latest runs of a connection, and the budgets that it used."""
+    """Return the latest runs of a connection, the budgets that it used, and the signs that its vendor's API changes."""
     connector = request.console.connectors.get(connection.connector)
     runs = await request.submit(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
     return {
         "runs": await build_rows(request, runs.items),
         "budgets": await build_charts(request, request.console.usage.list({connection.connection_id})),
         "minutes": MINUTES,
+        "changes": request.console.edge.executor.runs.vendor_changes.list(connection.connector),
         "observed": connector is not None and connector.event_source is not None,
         "readable": connector is not None and any(one.scope == "read" for one in connector.operations),
     }
