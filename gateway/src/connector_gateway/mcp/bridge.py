@@ -2,15 +2,22 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    ElicitRequest,
+    ElicitResult,
+    InputRequiredResult,
+    InputResponses,
     ListResourcesRequest,
     ListResourcesResult,
     ListResourceTemplatesRequest,
@@ -24,13 +31,19 @@ from mcp_types import (
     Request,
     Result,
 )
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
 
 from connector_gateway import __version__
+from connector_gateway.core.calls.confirmations import CONFIRMATION_SECONDS
+from connector_gateway.mcp.confirmation_form import shows_forms
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
 R = TypeVar("R", bound=Result)
+CallResult = CallToolResult | InputRequiredResult
+CALL_RESULT: TypeAdapter[CallResult] = TypeAdapter(CallResult)
 
 
 KEY_ID = re.compile(r"\bkey_[0-9A-Z]+")
@@ -42,10 +55,13 @@ async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], repo
 
     *report_key* receives the identifier of the key once the gateway has accepted it.
     """
-    async with GatewayConnection(base_url, api_key, selection) as connection:
+    async with (
+        GatewayConnection(base_url, api_key, selection) as connection,
+        GatewayConnection(base_url, api_key, selection, shows_forms=True) as asking,
+    ):
         instructions = (await connection.client()).instructions or ""
         report_key(*KEY_ID.findall(instructions)[:1] or ["a key"])
-        server = Bridge(connection).server(instructions)
+        server = Bridge(connection, asking).server(instructions)
         async with stdio_server() as (requests, responses):
             await server.run(requests, responses, server.create_initialization_options())
 
@@ -53,8 +69,10 @@ async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], repo
 class Bridge:
     """Forwards requests and their results unchanged."""
 
-    def __init__(self, connection: GatewayConnection) -> None:
+    def __init__(self, connection: GatewayConnection, asking: GatewayConnection) -> None:
         self._connection = connection
+        self._asking = asking
+        """The connection for calls of a client that shows forms to a person."""
 
     def server(self, instructions: str) -> Server[Any]:
         """Return the MCP server for the local client."""
@@ -74,12 +92,20 @@ class Bridge:
         """Return the tools of the gateway."""
         return await self._forward(ListToolsRequest(params=_page(params)), ListToolsResult)
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        """Call a tool, and forward progress notifications of the gateway."""
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallResult:
+        """Call a tool, and forward progress notifications and questions of the gateway."""
+        capabilities = context.session.client_capabilities
+        asks = shows_forms(capabilities.elicitation if capabilities else None)
+        connection = self._asking if asks else self._connection
         on_progress = context.session.report_progress if "progress_token" in (context.meta or {}) else None
         # A new request, without the metadata of the local connection.
-        request = CallToolRequest(params=CallToolRequestParams(name=params.name, arguments=params.arguments))
-        return await self._connection.send(request, CallToolResult, on_progress)
+        own = params.model_copy(update={"meta": None})
+        result = await connection.send(CallToolRequest(params=own), CALL_RESULT, on_progress)
+        if not isinstance(result, InputRequiredResult) or context.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            return result
+        # In earlier versions of the protocol the server itself asks, and then repeats the call.
+        answered = {"input_responses": await _ask(context, result), "request_state": result.request_state}
+        return await connection.send(CallToolRequest(params=own.model_copy(update=answered)), CALL_RESULT, on_progress)
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
         """Return the resources of the gateway."""
@@ -96,6 +122,21 @@ class Bridge:
 
     async def _forward(self, request: Request[Any, Any], result: type[R]) -> R:
         return await self._connection.send(request, result)
+
+
+async def _ask(context: Context, result: InputRequiredResult) -> InputResponses:
+    """Return the answers to the questions of *result*, without those that the client has not answered in time."""
+    answers: InputResponses = {}
+    for name, question in (result.input_requests or {}).items():
+        if isinstance(question, ElicitRequest):
+            with suppress(MCPError):
+                answers[name] = await context.session.send_request(
+                    question,
+                    ElicitResult,
+                    CONFIRMATION_SECONDS,
+                    ServerMessageMetadata(related_request_id=context.request_id),
+                )
+    return answers
 
 
 def _page(params: Paged) -> PaginatedRequestParams:
