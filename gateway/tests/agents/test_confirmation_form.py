@@ -117,7 +117,7 @@ async def test_an_accepted_write_is_sent_once(gateway: Gateway, query: str) -> N
     assert "ok" == outcome(result)
     assert 1 == posted_texts(gateway)
     assert 1 == len(person.questions)
-    assert person.questions[0].startswith("Slack: post a message. Nothing has been sent yet.")
+    assert person.questions[0].startswith("Slack: post message. Nothing has been sent yet.")
     assert gateway.connections["chat"] in person.questions[0]
     assert "\n>   text: Hello" in person.questions[0]
 
@@ -171,10 +171,10 @@ async def test_a_form_cannot_change_the_call(gateway: Gateway) -> None:
     changed = ElicitResult(action="accept", content={"confirm": True, "text": "Goodbye", "channel": "C0"})
     async with agent(gateway, answer=Person(changed)) as client:
         result = await post(client, gateway)
-    history = gateway.get("/chat/messages", channel=gateway.examples("chat")["channel_id"])
 
     assert "ok" == outcome(result)
-    assert "Goodbye" not in str(history.data)
+    assert "Hello" in str(gateway.journal("chat")[-1])
+    assert "Goodbye" not in str(gateway.journal("chat"))
 
 
 @requirement("confirmations-4")
@@ -216,7 +216,7 @@ async def test_the_command_asks_in_every_version_of_the_protocol(gateway: Gatewa
         result = await post(client, gateway)
 
     assert "ok" == outcome(result)
-    assert ("Slack: post a message.", 1) == (person.questions[0][:22], posted_texts(gateway))
+    assert (1, 1) == (len(person.questions), posted_texts(gateway))
 
 
 @requirement("confirmations-4", "mcp-2")
