@@ -254,7 +254,9 @@ class McpRequest:
             return await self._events(context, uri, match[1], match[2])
         if match := resources.RUN.fullmatch(uri):
             run = await self.services.runs.show(match[1], self.caller.workspace_id, self.caller.connection_ids)
-            return results.to_text(reveal(to_jsonable_python(RunRecord(**run))))
+            return resources.run_text(to_jsonable_python(RunRecord(**run)), int(match[2] or 0))
+        if match := resources.RUNS.fullmatch(uri):
+            return await self._runs(match[1])
         if match := resources.LIST.fullmatch(uri):
             return resources.connections_text(*await self._connections(match[1]))
         raise resources.unknown_resource(uri)
@@ -268,6 +270,14 @@ class McpRequest:
         )
         page = rows[: resources.MOST_LISTED]
         return page, page[-1].connection_id if len(rows) > len(page) else None
+
+    async def _runs(self, before: str | None) -> str:
+        page = await self.services.runs.page(
+            self.caller.workspace_id, self.caller.connection_ids, before=before, limit=resources.MOST_RUNS
+        )
+        # Connectors that the URL does not select do not exist on this server.
+        rows = [row for row in page.rows if row["connector"] in self.connectors]
+        return resources.runs_text([to_jsonable_python(RunRecord(**row)) for row in rows], page.before)
 
     async def _events(self, context: Context, uri: str, connection_id: str, cursor: str | None) -> str:
         connector = await self.services.selector.connector(self.caller, connection_id)
