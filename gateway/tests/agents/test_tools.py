@@ -14,6 +14,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.mcp import resources
+from connector_gateway.mcp.result_parts import MAX_CHARACTERS
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway
@@ -171,7 +172,7 @@ async def test_every_tool_is_called_over_standard_input_and_output(
     assert NAMES == listed
     assert dict.fromkeys(NAMES, "ok") == {name: results[name] for name in NAMES}
     assert 3 == len(resources)
-    assert ["connections", "events", "run"] == [template.name for template in templates]
+    assert ["connections", "events", "runs", "run"] == [template.name for template in templates]
     assert gateway.connections["notes"] in read.model_dump_json()
 
 
@@ -371,7 +372,7 @@ def test_a_run_with_many_requests_is_read_in_parts() -> None:
     parts, cursor = [], "0"
     while cursor:
         text = resources.run_text({"run_id": "run_1", "upstream": requests, "details": None}, int(cursor))
-        assert len(text) <= resources.MAX_CHARACTERS
+        assert len(text) <= MAX_CHARACTERS
         assert [] == [markup for markup in ("</", "\u200b") if markup in text]
         parts.append(from_json(text))
         cursor = parts[-1].get("next_cursor")
