@@ -41,6 +41,7 @@ from workspace_sandbox.chat import ChatEmulator
 
 TOOLS = build_tools(CONNECTORS.values())
 POST = "chat_post_message"
+PATIENT: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "30"}
 ACCEPTED = ElicitResult(action="accept", content={"confirm": True})
 
 
@@ -65,7 +66,7 @@ class Person:
 def module_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
         run_emulators(chat=ChatEmulator) as sandbox,
-        run_gateway(sandbox, tmp_path_factory.mktemp("forms"), connectors={"chat": CHAT}) as gateway,
+        run_gateway(sandbox, tmp_path_factory.mktemp("forms"), connectors={"chat": CHAT}, **PATIENT) as gateway,
     ):
         yield gateway
 
