@@ -31,6 +31,7 @@ REGRESSIONS = {
     70007184: "a rejected batch, sent again record by record before the database was restored",
     73001298: "one portal taken for two, whose deals have equal identifiers",
     73003591: "connections of known and unknown account, paced separately",
+    90026835: "a request whose caller left arrived after later ones were let through",
     40014745: "the events of a removed connection were expected",
     40023392: "the last repeat was rate limited, and not repeated",
     40026112: "a change in doubt waited for its reservation while a later one was acknowledged",

@@ -97,14 +97,14 @@ async def use_accounts(memory: LocalCounters, clock: ManualClock, number: int) -
     for name, _ in product(range(number), range(1500)):
         clock.at += 60 / (number * 1500)
         await memory.consume(ResolvedCharge(f"key:{name}", Budget(1_000_000, 60)))
-        (await memory.reserve([ResolvedCharge(f"upstream:{name}", Budget(100_000, 10))], 0)).record_response()
+        (await memory.reserve([ResolvedCharge(f"upstream:{name}", Budget(100_000, 10))], 0)).record_end(responded=True)
 
 
 async def test_response_times_of_an_idle_account_are_retained_while_few_are_known(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = LocalCounters(clock)
-    (await memory.reserve([charge("account:1")], 0)).record_response()
+    (await memory.reserve([charge("account:1")], 0)).record_end(responded=True)
     clock.at += 61
     await memory.evict_idle()
     await memory.evict_idle()
@@ -114,3 +114,13 @@ async def test_response_times_of_an_idle_account_are_retained_while_few_are_know
     await memory.evict_idle()
 
     assert (["account:1"], []) == (few, list(memory._logs))
+
+
+async def test_a_request_without_a_response_counts_until_it_can_no_longer_arrive(clock: ManualClock) -> None:
+    memory = LocalCounters(clock)
+    reservation = await memory.reserve([charge("account:1", 3)], 0)
+    clock.at += 1
+    reservation.record_end(responded=False)
+
+    # The window is 60 seconds. The request was sent 1 second ago, and may arrive up to half a window later.
+    assert 89 == round((await memory.reserve([charge("account:1")], 100)).wait, 3)

@@ -219,7 +219,7 @@ async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: M
 async def test_a_request_counts_from_its_latest_possible_arrival(shared: SharedCounters, clock: ManualClock) -> None:
     reservation = await shared.reserve([charge("upstream:notes:a", 3)], 0)
     clock.at += 20
-    reservation.record_response()
+    reservation.record_end(responded=True)
     clock.at += 1
 
     assert 59 == round((await shared.reserve([charge("upstream:notes:a")], 100)).wait, 3)
@@ -263,7 +263,7 @@ async def test_a_renewed_reservation_counts_once_from_its_new_time(shared: Share
 
 async def test_a_request_without_units_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
     reservation = await shared.reserve([], -1)
-    reservation.record_response()
+    reservation.record_end(responded=True)
     reservation.release()
 
     assert (0, True) == (reservation.wait, reservation.granted)

@@ -210,7 +210,7 @@ async def test_a_reservation_continues_locally_if_its_store_fails(own: Server) -
         own.stop()
 
         assert 0 == await reservation.confirm()
-        reservation.record_response()
+        reservation.record_end(responded=True)
         reservation.release()
 
 
@@ -319,7 +319,7 @@ async def test_requests_granted_by_a_hanging_store_are_counted_now(
         reservation = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         # The request was sent that long ago, and its response arrived as soon as the process continued.
         reservation.queried_at -= 20
-        reservation.record_response()
+        reservation.record_end(responded=True)
         waiting = await store.reserve([NOTES], 100)
         clock.at += 1
 
@@ -361,7 +361,7 @@ async def test_a_share_is_never_less_than_one_request(
 @requirement("common-203")
 async def test_every_key_in_the_store_expires(own: Server) -> None:
     async with with_fallback(own) as shared:
-        (await shared.reserve([NOTES], 10)).record_response()
+        (await shared.reserve([NOTES], 10)).record_end(responded=True)
         await read_remaining(shared)
         async with shared.lock("page"):
             names = [name for name in own.client.scan_iter() if not name.endswith((b"began", b"turns"))]

@@ -78,7 +78,7 @@ class PacedVendor:
                 reservation = await pacer.acquire([ONE], Deadline(start_by + number * VENDOR_SECONDS))
                 self.sent.append((call.number, round(self.clock.now() - NOON, 6)))
                 await self.clock.sleep(VENDOR_SECONDS)
-                reservation.record_response()
+                reservation.record_end(responded=True)
         except UpstreamRateLimited as error:
             call.retry_after = error.retry_after
         call.ended_at = self.clock.now()

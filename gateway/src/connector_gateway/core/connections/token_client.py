@@ -117,9 +117,11 @@ class TokenEndpointClient:
         headers, body = oauth.create_token_request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
+        responded = False
         try:
             async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
                 response = await self._transport.send("POST", endpoint.to_url(configured.addresses), headers, body)
+            responded = True
         except NotSent as error:
             raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
@@ -128,7 +130,8 @@ class TokenEndpointClient:
             raise errors.UpstreamError(
                 "The connection to the vendor broke.", private=str(error), doubt="cut"
             ) from error
-        reservation.record_response()
+        finally:
+            reservation.record_end(responded=responded)
         if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)

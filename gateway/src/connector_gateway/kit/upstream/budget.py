@@ -75,8 +75,11 @@ class Reservation(Protocol):
     def release(self) -> None:
         """Release the reservation, because it will not be used."""
 
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived: its response has arrived now."""
+    def record_end(self, *, responded: bool) -> None:
+        """Count the request from the latest time at which it can have arrived.
+
+        It has ended now, with a response or without. Without one it may still arrive.
+        """
 
 
 class Pacer(Protocol):

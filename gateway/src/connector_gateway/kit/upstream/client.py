@@ -510,9 +510,13 @@ class UpstreamClient(Struct):
                 self.write_response = response
             if (date := response.headers.get("Date")) is not None:
                 self._last_date = (date, service.time())
-            reservation.record_response()
+            reservation.record_end(responded=True)
         except (SendWindowMissed, NotSent) as error:
             (self.written_at, self.write_response), was_sent = before, isinstance(error, NotSent)
+            raise
+        except BaseException:
+            # It may still arrive, even if its caller has left.
+            reservation.record_end(responded=False)
             raise
         finally:
             if was_sent:
@@ -541,9 +545,13 @@ class UpstreamClient(Struct):
             until_end.callback(lambda: self._finish_record(record, sent))
             headers = {**self.service.auth_headers(secrets), **request.headers}
             streaming = self.service.transport.stream(request.method, request.url, headers, secrets)
-            status, headers_received, pieces = await until_end.enter_async_context(streaming)
+            responded = False
+            try:
+                status, headers_received, pieces = await until_end.enter_async_context(streaming)
+                responded = True
+            finally:
+                reservation.record_end(responded=responded)
             record.status = status
-            reservation.record_response()
             response = StreamedResponse(status, headers_received, b"", pieces=pieces)
             if response.is_success:
                 await stack.enter_async_context(until_end.pop_all())

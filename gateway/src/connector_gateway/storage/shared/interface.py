@@ -91,7 +91,7 @@ class Lease(Protocol):
 class SharedCounters(Protocol):
     """Counters, reservations and leases that all processes share.
 
-    ``release`` and ``record_response`` return immediately and do not wait for the store.
+    ``release`` and ``record_end`` return immediately and do not wait for the store.
     """
 
     async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:

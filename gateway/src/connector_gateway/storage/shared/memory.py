@@ -99,11 +99,11 @@ class LocalReservation(Struct):
         self._return_units()
         self.counters.expect_nothing(self.charges, self.key)
 
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+    def record_end(self, *, responded: bool) -> None:
+        """Count the request from the latest time at which it can have arrived. It has ended now."""
         now = self.counters.clock.now()
         for window, entry in self.taken:
-            window.record_response(entry, now)
+            window.record_end(entry, now, responded=responded)
 
 
 class LocalCounters:

@@ -46,6 +46,11 @@ class SendDelay:
         return min(window / 2, late)
 
 
+def most_late(budget: Budget) -> float:
+    """Return the seconds by which a request without a response may arrive late. More are not provided for."""
+    return budget.per_seconds / 2
+
+
 RECENT_ENTRIES = 64
 """The number of newest entries that are searched first for a request with a response, because most are in flight."""
 
@@ -153,9 +158,9 @@ class SlidingWindowLog:
         entry.at = at
         self.insert(entry)
 
-    def record_response(self, entry: LogEntry, now: float) -> None:
-        """Count *entry* from the latest time at which its request can have arrived."""
-        late = self._send_delay.estimate(now - entry.at, self.budget)
+    def record_end(self, entry: LogEntry, now: float, *, responded: bool) -> None:
+        """Count *entry* from the latest time at which its request can have arrived. It has ended *now*."""
+        late = self._send_delay.estimate(now - entry.at, self.budget) if responded else most_late(self.budget)
         index = self._find(entry)
         if late > 0 and index is not None:
             del self._entries[index]

@@ -150,11 +150,11 @@ class FallbackReservation:
             if reservation is not None:
                 reservation.release()
 
-    def record_response(self) -> None:
+    def record_end(self, *, responded: bool) -> None:
         """Count the request from the latest time at which it can have arrived."""
         reservation = self.local or self.stored
         if reservation is not None:
-            reservation.record_response()
+            reservation.record_end(responded=responded)
 
 
 class FallbackCounters:

@@ -33,7 +33,7 @@ from connector_gateway.storage.shared.interface import (
     StoreUnavailable,
 )
 from connector_gateway.storage.shared.lost_count_recovery import LossState, SentRequest
-from connector_gateway.storage.shared.sliding_window import SendDelay
+from connector_gateway.storage.shared.sliding_window import SendDelay, most_late
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 from connector_gateway.storage.shared.waiting_line import Waiter, WaitingLine
 
@@ -154,10 +154,11 @@ class ValkeyReservation:
             self.waiter.leave()
         self.store.release(self.charges, self.number, self.key)
 
-    def record_response(self) -> None:
-        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+    def record_end(self, *, responded: bool) -> None:
+        """Count the request from the latest time at which it can have arrived. It has ended now."""
         now = self.store.clock.now()
-        self.store.record_response(self.charges, self.number, now - self.queried_at, now - self.confirmed_at)
+        ages = now - self.queried_at, now - self.confirmed_at
+        self.store.record_end(self.charges, self.number, *ages, responded=responded)
 
 
 class ValkeyLease:
@@ -341,16 +342,26 @@ class ValkeyCounters:
         """Return the hash tag of *name*."""
         return _tag(name)
 
-    def record_response(
-        self, charges: Sequence[ResolvedCharge], number: int, seconds_since_query: float, seconds_since_response: float
+    def record_end(
+        self,
+        charges: Sequence[ResolvedCharge],
+        number: int,
+        seconds_since_query: float,
+        seconds_since_response: float,
+        *,
+        responded: bool,
     ) -> None:
-        """Count a request from the latest time at which it can have arrived.
+        """Count a request from the latest time at which it can have arrived, but not from a future time.
 
-        Its response has arrived now, *seconds_since_query* after the query to the store and *seconds_since_response*
-        after the store's response.
+        It has ended now, *seconds_since_query* after the query to the store and *seconds_since_response* after the
+        store's response.
         """
         for charge in charges:
-            late = self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
+            late = (
+                self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
+                if responded
+                else most_late(charge.budget)
+            )
             if late <= 0:
                 continue
             if seconds_since_query - seconds_since_response > NEGLIGIBLE_SECONDS:
