@@ -28,7 +28,8 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.kit.errors import ConfirmationRequired
 from connector_gateway.mcp.bridge import Bridge
-from connector_gateway.mcp.confirmation_form import MAX_CHARACTERS, confirmed_token, question, shows_forms
+from connector_gateway.mcp.client_forms import shows_forms
+from connector_gateway.mcp.confirmation_form import MAX_CHARACTERS, confirmed_token, question
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 from connector_gateway.mcp.tools import build_tools
 from gateway.tests.connectors.chat.vendor_view import find_channels
@@ -83,8 +84,10 @@ async def local_bridge(gateway: Gateway, mode: Mode, person: Person | None) -> A
     """Run a client of the bridge in this process."""
     async with (
         GatewayConnection(gateway.base_url, gateway.key) as connection,
-        GatewayConnection(gateway.base_url, gateway.key, shows_forms=True) as asking,
-        Client(Bridge(connection, asking).server(""), mode=mode, cache=None, elicitation_callback=person) as client,
+        GatewayConnection(gateway.base_url, gateway.key, shows_forms=True) as form_connection,
+        Client(
+            Bridge(connection, form_connection).server(""), mode=mode, cache=None, elicitation_callback=person
+        ) as client,
     ):
         yield client
 
@@ -95,7 +98,7 @@ async def post(client: Client, gateway: Gateway, text: str = "Hello", **more: An
     return await client.call_tool(POST, arguments, **more)
 
 
-def posted_texts(gateway: Gateway) -> int:
+def count_posts(gateway: Gateway) -> int:
     """Return the number of messages that the vendor received."""
     return sum(path.endswith("chat.postMessage") for _, path, _ in gateway.journal("chat"))
 
@@ -107,9 +110,9 @@ def error_of(dry_run: dict[str, Any]) -> ConfirmationRequired:
 
 def message_of(tool: str, **dry_run: Any) -> str:
     """Return the text of the question for a dry run."""
-    (asked,) = (question(error_of(dry_run), TOOLS[tool], "Acme (conn_1)").input_requests or {}).values()
-    assert isinstance(asked.params, ElicitRequestFormParams)
-    return asked.params.message
+    (request,) = (question(error_of(dry_run), TOOLS[tool], "Acme (conn_1)").input_requests or {}).values()
+    assert isinstance(request.params, ElicitRequestFormParams)
+    return request.params.message
 
 
 @requirement("confirmations-4")
@@ -122,7 +125,7 @@ async def test_an_accepted_write_is_sent_once(gateway: Gateway, query: str) -> N
         result = await client.call_tool(name, call)
 
     assert "ok" == outcome(result)
-    assert 1 == posted_texts(gateway)
+    assert 1 == count_posts(gateway)
     assert 1 == len(person.questions)
     assert person.questions[0].startswith("Slack: post message. Nothing has been sent yet.")
     assert gateway.connections["chat"] in person.questions[0]
@@ -157,7 +160,7 @@ async def test_any_other_answer_sends_nothing(gateway: Gateway, answer: ElicitRe
     assert message == result.structured_content["error"]["message"]
     assert "confirmation_token" not in str(result.structured_content)
     assert ["confirmation_declined", "confirmation_required"] == [run["code"] for run in runs]
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 @requirement("confirmations-4")
@@ -170,7 +173,7 @@ async def test_a_late_answer_sends_nothing(gateway: Gateway, monkeypatch: pytest
     assert "confirmation_required" == outcome(result)
     assert result.structured_content["error"]["message"].startswith("The confirmation has expired")
     assert 1 == len(person.questions)
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 @requirement("confirmations-4")
@@ -187,17 +190,17 @@ async def test_a_form_cannot_change_the_call(gateway: Gateway) -> None:
 async def test_an_answer_is_valid_for_its_arguments_only(gateway: Gateway) -> None:
     channel = gateway.examples("chat")["channel_id"]
     async with agent(gateway, answer=Person(ACCEPTED)) as client:
-        asked = await client.session.call_tool(POST, {"channel": channel, "text": "Hello"}, allow_input_required=True)
-        assert isinstance(asked, InputRequiredResult)
+        first = await client.session.call_tool(POST, {"channel": channel, "text": "Hello"}, allow_input_required=True)
+        assert isinstance(first, InputRequiredResult)
         result = await client.call_tool(
             POST,
             {"channel": channel, "text": "Goodbye"},
             input_responses={"confirmation": ACCEPTED},
-            request_state=asked.request_state,
+            request_state=first.request_state,
         )
 
     assert "confirmation_required" == outcome(result)
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 @requirement("confirmations-4")
@@ -208,7 +211,7 @@ async def test_other_clients_receive_the_token(gateway: Gateway, mode: Mode, per
 
     assert "confirmation_required" == outcome(result)
     assert "confirmation_token" in str(result.structured_content)
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 # The bridge
@@ -222,7 +225,7 @@ async def test_the_command_asks_in_every_version_of_the_protocol(gateway: Gatewa
         result = await post(client, gateway)
 
     assert "ok" == outcome(result)
-    assert (1, 1) == (len(person.questions), posted_texts(gateway))
+    assert (1, 1) == (len(person.questions), count_posts(gateway))
 
 
 @requirement("confirmations-4", "mcp-2")
@@ -231,14 +234,14 @@ async def test_the_command_asks_in_every_version_of_the_protocol(gateway: Gatewa
     ("person", "code"),
     [(Person(ElicitResult(action="decline")), "confirmation_declined"), (None, "confirmation_required")],
 )
-async def test_the_bridge_forwards_a_refusal_and_asks_only_clients_with_forms(
+async def test_the_bridge_forwards_a_decline_and_questions_only_for_clients_with_forms(
     gateway: Gateway, mode: Mode, person: Person | None, code: str
 ) -> None:
     async with local_bridge(gateway, mode, person) as client:
         result = await post(client, gateway)
 
     assert code == outcome(result)
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 @requirement("confirmations-4", "mcp-2")
@@ -246,12 +249,12 @@ async def test_the_bridge_forwards_a_refusal_and_asks_only_clients_with_forms(
 async def test_the_bridge_returns_the_token_if_there_is_no_answer(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, person: Person
 ) -> None:
-    monkeypatch.setattr("connector_gateway.mcp.bridge.CONFIRMATION_SECONDS", 0.2)
+    monkeypatch.setattr("connector_gateway.mcp.bridge.ANSWER_SECONDS", 0.2)
     async with local_bridge(gateway, "legacy", person) as client:
         result = await post(client, gateway)
 
     assert "confirmation_required" == outcome(result)
-    assert 0 == posted_texts(gateway)
+    assert 0 == count_posts(gateway)
 
 
 # The question
@@ -292,7 +295,7 @@ def test_a_question_is_bounded_and_says_what_it_leaves_out() -> None:
     assert "more characters are not shown here. Decline if you need them." in message
 
 
-def test_a_body_that_nobody_can_read_is_shown_by_its_size() -> None:
+def test_a_body_that_nobody_can_read_has_its_size_in_the_question() -> None:
     request = {"step": "send", "method": "POST", "path": "/send", "body": None, "body_bytes": 1_234_567}
 
     assert "> 1. send, POST /send: 1,234,567 bytes" in message_of("mail_send_message", requests=[request])
@@ -328,4 +331,4 @@ def test_the_official_typescript_client_confirms_a_write(gateway: Gateway, tmp_p
 
     assert 0 == ended.returncode, ended.stderr
     result = json.loads(ended.stdout)
-    assert ("ok", 1, 1) == (result["status"], len(result["questions"]), posted_texts(gateway))
+    assert ("ok", 1, 1) == (result["status"], len(result["questions"]), count_posts(gateway))

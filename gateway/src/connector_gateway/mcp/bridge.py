@@ -35,8 +35,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from connector_gateway import __version__
-from connector_gateway.core.calls.confirmations import CONFIRMATION_SECONDS
-from connector_gateway.mcp.confirmation_form import shows_forms
+from connector_gateway.mcp.client_forms import ANSWER_SECONDS, shows_forms
 from connector_gateway.mcp.gateway_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]
@@ -57,11 +56,11 @@ async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], repo
     """
     async with (
         GatewayConnection(base_url, api_key, selection) as connection,
-        GatewayConnection(base_url, api_key, selection, shows_forms=True) as asking,
+        GatewayConnection(base_url, api_key, selection, shows_forms=True) as form_connection,
     ):
         instructions = (await connection.client()).instructions or ""
         report_key(*KEY_ID.findall(instructions)[:1] or ["a key"])
-        server = Bridge(connection, asking).server(instructions)
+        server = Bridge(connection, form_connection).server(instructions)
         async with stdio_server() as (requests, responses):
             await server.run(requests, responses, server.create_initialization_options())
 
@@ -69,9 +68,9 @@ async def bridge(base_url: str, api_key: str, selection: Mapping[str, str], repo
 class Bridge:
     """Forwards requests and their results unchanged."""
 
-    def __init__(self, connection: GatewayConnection, asking: GatewayConnection) -> None:
+    def __init__(self, connection: GatewayConnection, form_connection: GatewayConnection) -> None:
         self._connection = connection
-        self._asking = asking
+        self._form_connection = form_connection
         """The connection for calls of a client that shows forms to a person."""
 
     def server(self, instructions: str) -> Server[Any]:
@@ -95,8 +94,8 @@ class Bridge:
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallResult:
         """Call a tool, and forward progress notifications and questions of the gateway."""
         capabilities = context.session.client_capabilities
-        asks = shows_forms(capabilities.elicitation if capabilities else None)
-        connection = self._asking if asks else self._connection
+        has_forms = shows_forms(capabilities.elicitation if capabilities else None)
+        connection = self._form_connection if has_forms else self._connection
         on_progress = context.session.report_progress if "progress_token" in (context.meta or {}) else None
         # A new request, without the metadata of the local connection.
         own = params.model_copy(update={"meta": None})
@@ -133,7 +132,7 @@ async def _ask(context: Context, result: InputRequiredResult) -> InputResponses:
                 answers[name] = await context.session.send_request(
                     question,
                     ElicitResult,
-                    CONFIRMATION_SECONDS,
+                    ANSWER_SECONDS,
                     ServerMessageMetadata(related_request_id=context.request_id),
                 )
     return answers

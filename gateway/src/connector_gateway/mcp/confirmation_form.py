@@ -9,7 +9,6 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp_types import (
     CallToolRequestParams,
-    ElicitationCapability,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
@@ -18,6 +17,7 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from connector_gateway.kit.errors import ConfirmationDeclined, ConfirmationRequired
+from connector_gateway.mcp.client_forms import shows_forms
 from connector_gateway.mcp.texts import disarm, reveal
 from connector_gateway.mcp.tools import Tool
 
@@ -45,11 +45,6 @@ def can_ask(context: ServerRequestContext[Any, Any]) -> bool:
     )
 
 
-def shows_forms(capability: ElicitationCapability | None) -> bool:
-    """Return True if *capability* includes forms, as it does if it names no mode."""
-    return capability is not None and (capability.form is not None or capability.url is None)
-
-
 def question(error: ConfirmationRequired, tool: Tool, account: str) -> InputRequiredResult:
     """Return the question whether the dry run of *error* may be sent. The client repeats the call with the token."""
     params = ElicitRequestFormParams(message=_message(error.dry_run, tool, account), requested_schema=FORM)
@@ -74,11 +69,11 @@ def confirmed_token(params: CallToolRequestParams) -> str | None:
 
 def _message(dry_run: Mapping[str, Any], tool: Tool, account: str) -> str:
     """Return the question. Every line of third-party content is marked, so that none can imitate the others."""
-    shown: dict[str, Any] = {"account": account, "notifies": dry_run["notifies"], "refused": dry_run["refused"]}
+    content: dict[str, Any] = {"account": account, "notifies": dry_run["notifies"], "refused": dry_run["refused"]}
     for number, one in enumerate(dry_run["requests"], 1):
-        shown[f"{number}. {one['step']}, {one['method']} {one['path']}"] = _content(one)
-    shown |= {f"{one['parameter']} ({one['type']})": one["written"] for one in dry_run["casts"]}
-    text = disarm("\n".join(f"> {line}" for line in _lines(reveal(shown))))
+        content[f"{number}. {one['step']}, {one['method']} {one['path']}"] = _content(one)
+    content |= {f"{one['parameter']} ({one['type']})": one["written"] for one in dry_run["casts"]}
+    text = disarm("\n".join(f"> {line}" for line in _lines(reveal(content))))
     left_out = len(text) - MAX_CHARACTERS
     return "\n".join(
         [

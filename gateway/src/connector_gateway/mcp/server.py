@@ -299,8 +299,8 @@ class McpRequest:
         if isinstance(result, GatewayError):
             log_private(self.run, result)
             # A person is asked once: the repeated call has the state of the question.
-            asks = params.request_state is None and confirmation_form.can_ask(context)
-            if asks and isinstance(result, ConfirmationRequired):
+            is_first = params.request_state is None and confirmation_form.can_ask(context)
+            if is_first and isinstance(result, ConfirmationRequired):
                 return confirmation_form.question(result, tool, await self._account(result, tool))
             return results.error_result(self.run, tool.connector, result)
         return result
