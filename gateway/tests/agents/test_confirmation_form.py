@@ -295,7 +295,7 @@ def test_a_question_is_bounded_and_says_what_it_leaves_out() -> None:
     assert "more characters are not shown here. Decline if you need them." in message
 
 
-def test_a_body_that_nobody_can_read_has_its_size_in_the_question() -> None:
+def test_an_unreadable_body_has_its_size_in_the_question() -> None:
     request = {"step": "send", "method": "POST", "path": "/send", "body": None, "body_bytes": 1_234_567}
 
     assert "> 1. send, POST /send: 1,234,567 bytes" in message_of("mail_send_message", requests=[request])
