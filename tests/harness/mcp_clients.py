@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import httpx2
 from mcp import Client, StdioServerParameters
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
@@ -30,21 +31,28 @@ class ProgressLog:
 
 
 @asynccontextmanager
-async def agent(gateway: Gateway, mode: Mode = "auto", query: str = "") -> AsyncIterator[Client]:
-    """Run a client over HTTP, with the gateway's key, for the tools that *query* selects."""
+async def agent(
+    gateway: Gateway, mode: Mode = "auto", query: str = "", *, answer: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
+    """Run a client over HTTP, with the gateway's key, for the tools that *query* selects.
+
+    *answer* answers its questions to a person.
+    """
     headers = {"Authorization": f"Bearer {gateway.key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(gateway.base_url + PATH + query, http_client=http)
-        async with Client(transport, mode=mode, cache=None) as client:
+        async with Client(transport, mode=mode, cache=None, elicitation_callback=answer) as client:
             yield client
 
 
 @asynccontextmanager
-async def run_bridge(gateway: Gateway, mode: Mode = "auto", *options: str) -> AsyncIterator[Client]:
+async def run_bridge(
+    gateway: Gateway, mode: Mode = "auto", *options: str, answer: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
     """Run a client of the command with *options*, over its standard input and output."""
     arguments = ["-m", "connector_gateway", "mcp", *options]
     command = StdioServerParameters(command=sys.executable, args=arguments, env=named(gateway))
-    async with Client(command, mode=mode, cache=None) as client:
+    async with Client(command, mode=mode, cache=None, elicitation_callback=answer) as client:
         yield client
 
 

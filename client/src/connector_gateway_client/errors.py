@@ -23,6 +23,10 @@ class ConfirmationRequired(CallerError):
     """The key requires that a person confirms this write. Nothing was written; `dry_run` is what would be."""
 
 
+class ConfirmationDeclined(CallerError):
+    """A person was asked through the agent's client, and declined this write. Nothing was written."""
+
+
 class OperationNotAllowed(CallerError):
     """The key does not allow this operation."""
 

@@ -14,6 +14,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
 from connector_gateway.mcp import resources
+from connector_gateway.mcp.result_paging import MAX_CHARACTERS
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway
@@ -171,7 +172,7 @@ async def test_every_tool_is_called_over_standard_input_and_output(
     assert NAMES == listed
     assert dict.fromkeys(NAMES, "ok") == {name: results[name] for name in NAMES}
     assert 3 == len(resources)
-    assert ["connections", "events", "run"] == [template.name for template in templates]
+    assert ["connections", "events", "runs", "run"] == [template.name for template in templates]
     assert gateway.connections["notes"] in read.model_dump_json()
 
 
@@ -326,6 +327,58 @@ async def test_a_run_is_read(gateway: Gateway) -> None:
         read = await client.read_resource(f"gateway://runs/{run_id}")
 
     assert run_id in read.model_dump_json()
+
+
+@requirement("mcp-16")
+async def test_runs_are_listed_within_the_rights_of_the_key(gateway: Gateway) -> None:
+    run_ids = [gateway.get(path, limit=1).body["run_id"] for path in ("/notes/databases", "/chat/channels")]
+    own = gateway.with_key(connection_ids=[gateway.connections["notes"]])
+    async with agent(gateway) as client, agent(own) as narrow, agent(gateway, query="?connectors=chat") as selected:
+        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+        listed = [
+            {run["run_id"] for run in content(await one.read_resource("gateway://runs"))["data"]} & set(run_ids)
+            for one in (client, narrow, selected)
+        ]
+        with pytest.raises(MCPError, match="run_not_found"):
+            await narrow.read_resource(f"gateway://runs/{run_ids[1]}")
+
+    assert [set(run_ids), {run_ids[0]}, {run_ids[1]}] == listed
+    assert {"gateway://runs{?cursor}", "gateway://runs/{run_id}{?cursor}"} <= set(templates)
+
+
+@requirement("mcp-16", "mcp-26")
+async def test_runs_continue_after_the_last_one_that_fits(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(8):
+        gateway.get("/notes/databases", limit=1)
+    monkeypatch.setattr(resources, "MAX_CHARACTERS", 2_500)
+    pages: list[Any] = [{"next_cursor": ""}]
+    async with agent(gateway) as client:
+        while len(pages) < 4:
+            cursor = pages[-1]["next_cursor"]
+            read = await client.read_resource(f"gateway://runs{f'?cursor={cursor}' if cursor else ''}")
+            assert len(read.contents[0].model_dump_json()) < 4_000
+            pages.append(content(read))
+    run_ids = [run["run_id"] for page in pages[1:] for run in page["data"]]
+
+    assert run_ids == sorted(set(run_ids), reverse=True)
+    assert 6 <= len(run_ids)
+    assert "details can quote names" in pages[1]["third_party_content"]
+    assert "upstream" not in pages[1]["data"][0]
+
+
+@requirement("mcp-16")
+def test_a_run_with_many_requests_is_read_in_parts() -> None:
+    requests = [{"method": "GET", "path": f"/v1/blocks/{number}", "note": "</a>\u200b"} for number in range(900)]
+    parts, cursor = [], "0"
+    while cursor:
+        text = resources.run_text({"run_id": "run_1", "upstream": requests, "details": None}, int(cursor))
+        assert len(text) <= MAX_CHARACTERS
+        assert [] == [markup for markup in ("</", "\u200b") if markup in text]
+        parts.append(from_json(text))
+        cursor = parts[-1].get("next_cursor")
+
+    assert [one["path"] for one in requests] == [one["path"] for part in parts for one in part["upstream"]]
+    assert 2 < len(parts)
 
 
 # Dry runs

@@ -208,7 +208,8 @@ class CallExecutor:
             arguments.key = arguments.key or confirmed_key(token)
             return
         envelope = await self.write_protocol.dry_run(prepared)
-        raise self.confirmations.required(token, from_json(b"".join(map(bytes, envelope.data))), *binding)
+        dry_run = from_json(b"".join(map(bytes, envelope.data)))
+        raise self.confirmations.required(token, dry_run, prepared.connection.connection_id, *binding)
 
     def _perform(
         self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder, caller: Caller

@@ -101,7 +101,7 @@ def fit(body: Body, operation: AnyOperation, start: Start) -> Body:
     rest = items[start.items :]
     if start.characters and rest:
         rest[0] = _cut(rest[0], start.characters, None)
-    count = _count_leading(rest, MAX_CHARACTERS - length(_with_items(body, field, [])) - RESERVED)
+    count = count_leading(rest, MAX_CHARACTERS - length(_with_items(body, field, [])) - RESERVED)
     if rest and not count:
         return _cut_item(body, field, items, start)
     part = _with_items(body, field, rest[:count])
@@ -138,7 +138,7 @@ def _next_cursor(body: Body, following: Start, total: int) -> Body:
     return {"next_cursor": str(Start(cursor, following.items - total)) if cursor else None}
 
 
-def _count_leading(items: list[Any], space: int) -> int:
+def count_leading(items: list[Any], space: int) -> int:
     """Return how many of the first *items* fit into *space* characters."""
     for count, item in enumerate(items):
         space -= length(item) + 1

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, TypeVar
 
 import anyio
@@ -21,6 +21,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -41,16 +42,17 @@ from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
+from connector_gateway.core.connections.usable_connections import display_name
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.response_headers import common_headers
 from connector_gateway.http.api.responses import log_private
 from connector_gateway.http.api.routes import ApiContext, result_or_error
-from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
+from connector_gateway.kit.errors import CallerError, ConfirmationRequired, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
-from connector_gateway.mcp import operation_finder, resources, results
+from connector_gateway.mcp import confirmation_form, operation_finder, resources, results
 from connector_gateway.mcp.result_paging import MAX_CHARACTERS, Start
 from connector_gateway.mcp.selection import ToolSelection
 from connector_gateway.mcp.text_escaping import error_text, reveal
@@ -58,6 +60,7 @@ from connector_gateway.mcp.tool_calls import ToolCaller
 from connector_gateway.mcp.tools import Tool, build_tools
 
 T = TypeVar("T")
+CallResult = CallToolResult | InputRequiredResult
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
 
@@ -197,25 +200,25 @@ class McpRequest:
             if tool.connector.name in connected and tool.allowed_for(self.caller)
         }
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallResult:
         """Perform an operation. Errors are returned as tool results, because the agent can act on them."""
         # Parse the body again: the package has converted its numbers to floats.
         arguments = bytes(msgspec.json.decode(self.body.text, type=_ToolCall).params.arguments)
         if self.selection.find and params.name in (operation_finder.FIND, operation_finder.CALL):
-            result = await result_or_error(self._find_or_call(context, params.name, arguments))
+            result = await result_or_error(self._find_or_call(context, params, arguments))
             return results.error_result(self.run, None, result) if isinstance(result, GatewayError) else result
         tool = await self._result_or_mcp_error(self._find_tool(params.name))
-        return await self._with_progress(context, tool, self._perform(tool, arguments))
+        return await self._with_progress(context, tool, self._perform(context, params, tool, arguments))
 
-    async def _find_or_call(self, context: Context, name: str, arguments: bytes) -> CallToolResult:
+    async def _find_or_call(self, context: Context, params: CallToolRequestParams, arguments: bytes) -> CallResult:
         """Find operations, or call one of them."""
-        if name == operation_finder.FIND:
+        if params.name == operation_finder.FIND:
             # The gateway checks the key's limit only for operations.
             raise_if_exceeded(self.run.allowance)
             return operation_finder.find(arguments, await self._callable_tools())
         call = operation_finder.decode_arguments(arguments, operation_finder.OperationCall)
         tool = await self._find_tool(call.operation)
-        return await self._with_progress(context, tool, self._perform(tool, bytes(call.arguments)))
+        return await self._with_progress(context, tool, self._perform(context, params, tool, bytes(call.arguments)))
 
     async def _find_tool(self, name: str) -> Tool:
         tool = self.tools.get(name)
@@ -251,7 +254,9 @@ class McpRequest:
             return await self._events(context, uri, match[1], match[2])
         if match := resources.RUN.fullmatch(uri):
             run = await self.services.runs.show(match[1], self.caller.workspace_id, self.caller.connection_ids)
-            return results.to_text(reveal(to_jsonable_python(RunRecord(**run))))
+            return resources.run_text(to_jsonable_python(RunRecord(**run)), int(match[2] or 0))
+        if match := resources.RUNS.fullmatch(uri):
+            return await self._runs(match[1])
         if match := resources.LIST.fullmatch(uri):
             return resources.connections_text(*await self._connections(match[1]))
         raise resources.unknown_resource(uri)
@@ -266,6 +271,14 @@ class McpRequest:
         page = rows[: resources.MOST_LISTED]
         return page, page[-1].connection_id if len(rows) > len(page) else None
 
+    async def _runs(self, before: str | None) -> str:
+        page = await self.services.runs.page(
+            self.caller.workspace_id, self.caller.connection_ids, before=before, limit=resources.MOST_RUNS
+        )
+        # Connectors that the URL does not select do not exist on this server.
+        rows = [row for row in page.rows if row["connector"] in self.connectors]
+        return resources.runs_text([to_jsonable_python(RunRecord(**row)) for row in rows], page.before)
+
     async def _events(self, context: Context, uri: str, connection_id: str, cursor: str | None) -> str:
         connector = await self.services.selector.connector(self.caller, connection_id)
         tool = resources.events_tool(self.tools, connector)
@@ -277,17 +290,33 @@ class McpRequest:
         )
         return results.to_text(results.result_body(envelope, tool, Start.parse(arguments)))
 
-    async def _perform(self, tool: Tool, arguments: bytes) -> CallToolResult:
-        result = await result_or_error(self._succeed(tool, arguments))
+    async def _perform(
+        self, context: Context, params: CallToolRequestParams, tool: Tool, arguments: bytes
+    ) -> CallResult:
+        result = await result_or_error(self._succeed(tool, arguments, params))
         status = result.status if isinstance(result, GatewayError) else 200
         self.services.edge.metrics.for_operation(tool.connector.name, tool.operation.name).observe(status, self.run)
         if isinstance(result, GatewayError):
             log_private(self.run, result)
+            # A person is asked once: the repeated call has the state of the question.
+            is_first = params.request_state is None and confirmation_form.can_ask(context)
+            if is_first and isinstance(result, ConfirmationRequired):
+                return confirmation_form.question(result, tool, await self._account(result, tool))
             return results.error_result(self.run, tool.connector, result)
         return result
 
-    async def _succeed(self, tool: Tool, arguments: bytes) -> CallToolResult:
-        envelope = await self.services.tool_caller.call(self.run, self.caller, tool, arguments)
+    async def _account(self, error: ConfirmationRequired, tool: Tool) -> str:
+        """Return the name of the account in which the write of *error* would take effect, and its connection."""
+        connection_id: str = error.details[0]["connection_id"]
+        rows = await result_or_error(
+            self.services.selector.list_usable(self.caller, MAX_DESCRIBED, [tool.connector.name])
+        )
+        names = {} if isinstance(rows, GatewayError) else {row.connection_id: display_name(row) for row in rows}
+        return f"{names.get(connection_id) or 'unnamed'} ({connection_id})"
+
+    async def _succeed(self, tool: Tool, arguments: bytes, params: CallToolRequestParams) -> CallToolResult:
+        confirmed = partial(confirmation_form.confirmed_token, params)
+        envelope = await self.services.tool_caller.call(self.run, self.caller, tool, arguments, confirmed)
         return results.success_result(envelope, tool, Start.parse(arguments))
 
     async def _with_progress(self, context: Context, tool: Tool, work: Coroutine[Any, Any, T]) -> T:

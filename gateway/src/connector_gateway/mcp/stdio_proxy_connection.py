@@ -9,7 +9,8 @@ import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, Request, Result
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, ElicitResult, Request, Result
+from pydantic import TypeAdapter
 
 R = TypeVar("R", bound=Result)
 
@@ -24,7 +25,9 @@ idempotency_key, or check first."""
 
 
 @asynccontextmanager
-async def connect(base_url: str, api_key: str, selection: Mapping[str, str]) -> AsyncIterator[Client]:
+async def connect(
+    base_url: str, api_key: str, selection: Mapping[str, str], *, shows_forms: bool = False
+) -> AsyncIterator[Client]:
     """Open a client of the gateway for the tools that *selection* selects, as the URL's query.
 
     Raises ``MCPError`` if the gateway rejects the key, and ``httpx2.HTTPError`` if it does not respond.
@@ -33,7 +36,9 @@ async def connect(base_url: str, api_key: str, selection: Mapping[str, str]) -> 
     url = httpx2.URL(f"{base_url.rstrip('/')}/mcp", params=dict(selection))
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
         transport = streamable_http_client(str(url), http_client=http)
-        async with Client(transport, cache=None) as client:
+        # The callback only declares the capability: the bridge passes questions on itself.
+        answer = _cancel_question if shows_forms else None
+        async with Client(transport, cache=None, elicitation_callback=answer) as client:
             yield client
 
 
@@ -43,8 +48,11 @@ class GatewayConnection:
     The client runs in a separate task, because the package cancels the task of a client whose connection breaks.
     """
 
-    def __init__(self, base_url: str, api_key: str, selection: Mapping[str, str] = NO_SELECTION) -> None:
+    def __init__(
+        self, base_url: str, api_key: str, selection: Mapping[str, str] = NO_SELECTION, *, shows_forms: bool = False
+    ) -> None:
         self._base_url, self._api_key, self._selection = base_url, api_key, selection
+        self._shows_forms = shows_forms
         self._connect_lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -68,7 +76,7 @@ class GatewayConnection:
                 self._client = connected.result()
         return self._client
 
-    async def send(self, request: Request[Any, Any], result: type[R], on_progress: Any = None) -> R:
+    async def send(self, request: Request[Any, Any], result: type[R] | TypeAdapter[R], on_progress: Any = None) -> R:
         """Return the result of *request*. Raises ``MCPError`` if the gateway is unavailable."""
         try:
             client = await self.client()
@@ -84,7 +92,7 @@ class GatewayConnection:
             raise self._unavailable_error(None) from error
 
     async def _run(self, connected: asyncio.Future[Client]) -> None:
-        async with connect(self._base_url, self._api_key, self._selection) as client:
+        async with connect(self._base_url, self._api_key, self._selection, shows_forms=self._shows_forms) as client:
             connected.set_result(client)
             await asyncio.Event().wait()
 
@@ -96,6 +104,10 @@ class GatewayConnection:
 def find_root_error(error: BaseException) -> BaseException:
     """Return the first leaf of an exception group, or *error* itself."""
     return find_root_error(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def _cancel_question(*_: object, **__: object) -> ElicitResult:
+    return ElicitResult(action="cancel")
 
 
 async def _cancel(task: asyncio.Task[None] | None) -> None:

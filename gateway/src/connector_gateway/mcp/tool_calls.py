@@ -1,5 +1,6 @@
 """Tool calls of agents, which are performed like any other call."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -37,22 +38,40 @@ class ToolCaller:
         self._executor = executor
         self._choosing = choosing
 
-    async def call(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
-        """Call *tool* with JSON *arguments_json* and return its envelope."""
+    async def call(
+        self,
+        run: Run,
+        caller: Caller,
+        tool: Tool,
+        arguments_json: bytes,
+        confirmed_token: Callable[[], str | None] = lambda: None,
+    ) -> Envelope:
+        """Call *tool* with JSON *arguments_json* and return its envelope.
+
+        *confirmed_token* returns the token of a write that a person has just confirmed, or raises.
+        """
         arguments = Arguments(path={})
         run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(arguments_json)
         # The agent may act on instructions from untrusted content.
         run.mentions = None if caller.mentions == "allow" else NEUTRALISE
-        read = partial(self._read, caller, tool, arguments, arguments_json)
+        read = partial(self._read, caller, tool, arguments, arguments_json, confirmed_token)
         return await self._executor.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
 
-    async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, arguments_json: bytes) -> Body:
+    async def _read(
+        self,
+        caller: Caller,
+        tool: Tool,
+        arguments: Arguments,
+        arguments_json: bytes,
+        confirmed_token: Callable[[], str | None],
+    ) -> Body:
         """Return the body for *arguments_json*, and store fields that HTTP sends outside of the body in *arguments*."""
         fields = _decode(arguments_json)
         arguments.key = _pop_key(fields, tool.operation)
         _replace_cursor(fields, tool.operation)
         _pop_dry_run(fields, tool.operation)
-        arguments.confirmation = _pop_confirmation(fields, tool.operation)
+        passed_on = _pop_confirmation(fields, tool.operation)
+        arguments.confirmation = confirmed_token() or passed_on
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # In the query rather than in the body, so that the run records only parameters that the caller sent.

@@ -32,7 +32,7 @@ class Confirmations:
         except InvalidCursor:
             return False
 
-    def required(self, token: str | None, dry_run: Any, *bound_to: Any) -> ConfirmationRequired:
+    def required(self, token: str | None, dry_run: Any, connection_id: str, *bound_to: Any) -> ConfirmationRequired:
         """Return the error with the dry run and a token for *bound_to*, instead of an invalid *token*."""
         until = self.clock.now() + CONFIRMATION_SECONDS
         message = "A person has to confirm this call."
@@ -41,6 +41,7 @@ class Confirmations:
         return ConfirmationRequired(
             message,
             {
+                "connection_id": connection_id,
                 "confirmation_token": self.signer.issue({"until": until}, *bound_to),
                 "expires_at": format_timestamp(utc_datetime(until)),
             },

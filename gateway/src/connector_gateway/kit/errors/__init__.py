@@ -9,6 +9,7 @@ GatewayError (base)
 """
 
 from connector_gateway.kit.errors.access import AdminRoleRequired as AdminRoleRequired
+from connector_gateway.kit.errors.access import ConfirmationDeclined as ConfirmationDeclined
 from connector_gateway.kit.errors.access import ConfirmationRequired as ConfirmationRequired
 from connector_gateway.kit.errors.access import InvalidApiKey as InvalidApiKey
 from connector_gateway.kit.errors.access import InvalidSignature as InvalidSignature

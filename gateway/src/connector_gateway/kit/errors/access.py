@@ -40,6 +40,13 @@ class ConfirmationRequired(CallerError, status=409):
     )
 
 
+class ConfirmationDeclined(CallerError, status=409):
+    """A person was asked through the agent's client, and declined this write. Nothing was written."""
+
+    location = KEY
+    remedy = "Do not repeat the call. Ask the user what should be different."
+
+
 class OperationNotAllowed(CallerError, status=403):
     """The key does not allow this operation."""
 
