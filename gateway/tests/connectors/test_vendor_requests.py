@@ -40,7 +40,7 @@ Used = tuple[int, Mapping[str, float]]
 
 
 def send_call(gateway: Gateway, costs: list[CallCost], name: str, params: Mapping[str, Any]) -> Used:
-    """Return what one call used."""
+    """Send one call, and return its use."""
     connector = name.partition("_")[0]
     gateway.sandbox.emulators[connector].context.request_log.clear()
     called(gateway, name, params)
@@ -48,7 +48,7 @@ def send_call(gateway: Gateway, costs: list[CallCost], name: str, params: Mappin
 
 
 def measure(gateway: Gateway, costs: list[CallCost], name: str, params: Mapping[str, Any]) -> tuple[Used, Used]:
-    """Return what a call on a new connection used, and a similar call after it."""
+    """Return the use of a call on a new connection, and of a similar call after it."""
     connector = name.partition("_")[0]
     credentials = gateway.sandbox.emulators[connector].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": connector, "credentials": credentials}
@@ -61,7 +61,7 @@ def measure(gateway: Gateway, costs: list[CallCost], name: str, params: Mapping[
 
 @pytest.fixture(scope="module")
 def measured(gateway: Gateway) -> Mapping[str, tuple[Used, Used]]:
-    """What every operation used, each called twice."""
+    """The use of every operation, each called twice."""
     costs: list[CallCost] = []
     crm, tables = gateway.examples("crm"), gateway.examples("tables")
     calls = {name: {**params, "idempotency_key": None} for name, params in arguments(gateway).items()}

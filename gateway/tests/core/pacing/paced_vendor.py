@@ -34,7 +34,7 @@ class Call:
     requests: int
     ended_at: float = 0.0
     requested: list[tuple[float, float]] = field(default_factory=list)
-    """When each request was queued and sent."""
+    """The times at which each request was queued and sent."""
 
     retry_after: float | None = None
 

@@ -117,7 +117,7 @@ class Traffic:
 
     seed: int
     blocks: list[tuple[float, float]] = field(default_factory=list)
-    """When the vendor blocked the budget, and until when."""
+    """The times at which the vendor blocks the budget and unblocks it."""
 
     left: set[int] = field(default_factory=set)
     """The numbers of calls whose callers left."""
