@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
 
@@ -28,7 +29,6 @@ from connector_gateway.kit.passthrough import PLAIN_HTTP, Passthrough
 from connector_gateway.kit.upstream.budget import Budget, TypicalRequests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.upstream.vendor_changes import ApiVersion
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -238,6 +238,15 @@ class SampleCall:
     operation: AnyOperation
     arguments: Callable[[Examples], Mapping[str, Any]]
     """Returns the parameters of the call, from the emulator's examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersion:
+    """The dated version of a vendor's API that a connector uses."""
+
+    name: str
+    ends_on: date
+    """The day on which the vendor's support ends."""
 
 
 @dataclass(frozen=True)

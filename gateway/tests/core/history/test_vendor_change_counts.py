@@ -15,9 +15,10 @@ from connector_gateway.core.history.vendor_changes import (
     VendorChanges,
 )
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
+from connector_gateway.kit.operation import ApiVersion
 from connector_gateway.kit.upstream.client import Request, RequestRecord
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.upstream.vendor_changes import ApiVersion, VendorChange
+from connector_gateway.kit.upstream.vendor_changes import VendorChange
 from connector_gateway.kit.vendor_model import VendorModel
 from harness.requirement import requirement
 

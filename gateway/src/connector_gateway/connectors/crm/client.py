@@ -14,12 +14,12 @@ from urllib.parse import quote
 from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.vendor_errors import batch_error, check_not_taken, unwrap
 from connector_gateway.kit import errors
+from connector_gateway.kit.operation import ApiVersion
 from connector_gateway.kit.pagination import PageIterator, iter_items, with_smaller_pages
 from connector_gateway.kit.passthrough import Passthrough
 from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.upstream.vendor_changes import ApiVersion
 
 BASE_URL = "https://api.hubapi.com"
 CONSENT_URL = "https://app.hubspot.com"

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -42,15 +41,6 @@ class VendorChange(NamedTuple):
 
     kind: ChangeKind
     place: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApiVersion:
-    """The dated version of a vendor's API that a connector uses."""
-
-    name: str
-    ends_on: date
-    """The day on which the vendor's support ends."""
 
 
 def mask_path(path: str) -> str:
