@@ -122,7 +122,7 @@ async def with_owner_ids(ctx: CrmCall, definitions: Definitions, values: Mapping
         return values
     try:
         all_owners = await owners(
-            ctx, lambda definitions: all(mapping.owners.is_known(definitions, values[name]) for name in names)
+            ctx, lambda known: all(mapping.owners.is_known(known, values[name]) for name in names)
         )
     except errors.ConnectionScopeMissing:
         # Ids need no permission to list owners, and the vendor validates them.
