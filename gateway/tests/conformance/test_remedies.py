@@ -576,6 +576,7 @@ NOT_FOLLOWED: Mapping[str, str] = {
     "internal_error": "no call brings it about",
     "agents_off": "the remedy is a setting of the operator",
     "confirmation_required": "a person confirms it; tests of confirmations repeat the call with the token",
+    "confirmation_declined": "a person declines it; tests of forms show that nothing is sent",
 }
 
 

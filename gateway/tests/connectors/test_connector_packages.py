@@ -38,14 +38,14 @@ def test_every_connector_has_an_emulator() -> None:
 
 
 @pytest.mark.parametrize("name", CONNECTOR_NAMES)
-def test_a_connector_package_contains_only_python_files_and_a_readme(name: str) -> None:
+def test_a_connector_package_contains_only_python_files_a_readme_and_facts(name: str) -> None:
     modules = {
         *(FOLDER / name).glob("*.py"),
         *(path.parent for path in (FOLDER / name).glob("*/__init__.py")),
     }
     others = {path.name for path in {*(FOLDER / name).iterdir()} - modules} - {"__pycache__"}
 
-    assert {"README.md"} == others
+    assert {"README.md", "facts.toml"} == others
 
 
 @pytest.mark.parametrize("name", CONNECTOR_NAMES)

@@ -12,7 +12,7 @@ SECRETS = SecretKeys(["Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU"])
 @requirement("confirmations-2")
 def test_a_token_expires_after_five_minutes(clock: ManualClock) -> None:
     confirmations = Confirmations(CursorSigner(SECRETS, "confirmations"), clock)
-    token = confirmations.required(None, {}, "key").details[0]["confirmation_token"]
+    token = confirmations.required(None, {}, "conn_1", "key").details[0]["confirmation_token"]
 
     clock.at += CONFIRMATION_SECONDS - 1
     before = confirmations.is_valid(token, "key")

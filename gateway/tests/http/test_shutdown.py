@@ -82,7 +82,7 @@ def read_runs(folder: Path) -> dict[str, tuple[Any, ...]]:
 @requirement("common-143")
 def test_a_queued_call_is_rejected_immediately(sandbox: Sandbox, tmp_path: Path) -> None:
     # One for the account of the new connection, and one for the first call.
-    settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
+    settings = {"GATEWAY_NOTES_BUDGET": "2/20", "GATEWAY_QUEUE_SECONDS": "1000"}
     with run_installation(sandbox, tmp_path, **settings) as installation:
         going_on = start_call(installation)
         wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].context.request_log])

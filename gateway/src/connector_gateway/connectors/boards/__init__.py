@@ -3,8 +3,19 @@
 from connector_gateway.connectors.boards import client, operations
 from connector_gateway.connectors.boards.oauth import OAUTH, identify, revoke_token
 from connector_gateway.connectors.boards.vendor_errors import ERRORS, PRESCRIBED_REMEDIES
-from connector_gateway.connectors.boards.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
+
+UNREAD_FIELDS = frozenset(
+    {
+        *("attachments", "badges", "board", "cardRole", "checkItemStates", "closed", "color", "cover"),
+        *("dateLastActivity", "desc", "descData", "due", "dueComplete", "dueReminder", "email", "id"),
+        *("idAttachmentCover", "idBoard", "idCard", "idChecklist", "idChecklists", "idLabels", "idList"),
+        *("idMember", "idMembers", "idMembersVoted", "idShort", "isTemplate", "labels", "limits", "list"),
+        *("manualCoverAttachment", "memberCreator", "mirrorSourceId", "name", "nameData", "pinned", "pos"),
+        *("shortLink", "shortUrl", "start", "state", "stickers", "subscribed", "textData", "type", "url"),
+    }
+)
+"""The names of documented fields in the vendor models that are not read."""
 
 BOARDS = Connector(
     name="boards",

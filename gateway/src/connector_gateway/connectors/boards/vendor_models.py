@@ -167,16 +167,3 @@ class VendorError(VendorModel):
     def code(self) -> str:
         """Return the vendor's code, or an empty string if it is not a text."""
         return self.error if isinstance(self.error, str) else ""
-
-
-UNREAD_FIELDS = frozenset(
-    {
-        *("attachments", "badges", "board", "cardRole", "checkItemStates", "closed", "color", "cover"),
-        *("dateLastActivity", "desc", "descData", "due", "dueComplete", "dueReminder", "email", "id"),
-        *("idAttachmentCover", "idBoard", "idCard", "idChecklist", "idChecklists", "idLabels", "idList"),
-        *("idMember", "idMembers", "idMembersVoted", "idShort", "isTemplate", "labels", "limits", "list"),
-        *("manualCoverAttachment", "memberCreator", "mirrorSourceId", "name", "nameData", "pinned", "pos"),
-        *("shortLink", "shortUrl", "start", "state", "stickers", "subscribed", "textData", "type", "url"),
-    }
-)
-"""The names of documented fields in these shapes that are not read."""

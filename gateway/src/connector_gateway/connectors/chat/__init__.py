@@ -4,9 +4,21 @@ from connector_gateway.connectors.chat import client, events, operations
 from connector_gateway.connectors.chat.models import WatchSettings
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
 from connector_gateway.connectors.chat.vendor_errors import ERRORS, read_warnings
-from connector_gateway.connectors.chat.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
+
+UNREAD_FIELDS = frozenset(
+    {
+        *("already_open", "app_id", "bot_id", "bot_profile", "channel", "channel_actions_count"),
+        *("channel_actions_ts", "client_msg_id", "context_team_id", "count", "created", "creator", "has_more"),
+        *("is_channel", "is_enterprise_install", "is_ext_shared", "is_general", "is_group", "is_locked"),
+        *("is_mpim", "is_org_shared", "is_pending_ext_shared", "is_shared", "name_normalized", "no_op", "ok"),
+        *("parent_conversation", "parent_user_id", "pending_shared", "pin_count", "previous_names"),
+        *("priority", "purpose", "reply_users", "reply_users_count", "subscribed", "team", "text", "topic"),
+        *("ts", "type", "unlinked", "updated", "user"),
+    }
+)
+"""The names of documented fields in the vendor models that are not read."""
 
 CHAT = Connector(
     name="chat",

@@ -251,17 +251,3 @@ class TokensRevokedEvent(VendorModel):
     """The event of revoked tokens."""
 
     tokens: RevokedTokens | None = None
-
-
-UNREAD_FIELDS = frozenset(
-    {
-        *("already_open", "app_id", "bot_id", "bot_profile", "channel", "channel_actions_count"),
-        *("channel_actions_ts", "client_msg_id", "context_team_id", "count", "created", "creator", "has_more"),
-        *("is_channel", "is_enterprise_install", "is_ext_shared", "is_general", "is_group", "is_locked"),
-        *("is_mpim", "is_org_shared", "is_pending_ext_shared", "is_shared", "name_normalized", "no_op", "ok"),
-        *("parent_conversation", "parent_user_id", "pending_shared", "pin_count", "previous_names"),
-        *("priority", "purpose", "reply_users", "reply_users_count", "subscribed", "team", "text", "topic"),
-        *("ts", "type", "unlinked", "updated", "user"),
-    }
-)
-"""The names of documented fields in these shapes that are not read."""

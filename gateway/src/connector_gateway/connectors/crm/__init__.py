@@ -3,8 +3,19 @@
 from connector_gateway.connectors.crm import client, operations
 from connector_gateway.connectors.crm.oauth import OAUTH, identify
 from connector_gateway.connectors.crm.vendor_errors import ERRORS
-from connector_gateway.connectors.crm.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
+
+UNREAD_FIELDS = frozenset(
+    {
+        *("accountType", "additionalCurrencies", "archivable", "archived", "associationSpec"),
+        *("companyCurrency", "completedAt", "createdAt", "dataHostingLocation", "dataSensitivity"),
+        *("description", "displayOrder", "firstName", "formField", "from", "groupName", "hidden", "lastName"),
+        *("link", "numErrors", "probability", "readOnlyDefinition", "readOnlyOptions", "startedAt", "status"),
+        *("timeZone", "to", "total", "uiDomain", "updatedAt", "url", "userId", "userIdIncludingInactive"),
+        *("utcOffset", "utcOffsetMilliseconds", "writePermissions"),
+    }
+)
+"""The names of documented fields in the vendor models that are not read."""
 
 CRM = Connector(
     name="crm",

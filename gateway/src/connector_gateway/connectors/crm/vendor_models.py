@@ -214,16 +214,3 @@ class EmbeddedErrorDetail(VendorModel):
     error: str
     name: str
     message: str | None = None
-
-
-UNREAD_FIELDS = frozenset(
-    {
-        *("accountType", "additionalCurrencies", "archivable", "archived", "associationSpec"),
-        *("companyCurrency", "completedAt", "createdAt", "dataHostingLocation", "dataSensitivity"),
-        *("description", "displayOrder", "firstName", "formField", "from", "groupName", "hidden", "lastName"),
-        *("link", "numErrors", "probability", "readOnlyDefinition", "readOnlyOptions", "startedAt", "status"),
-        *("timeZone", "to", "total", "uiDomain", "updatedAt", "url", "userId", "userIdIncludingInactive"),
-        *("utcOffset", "utcOffsetMilliseconds", "writePermissions"),
-    }
-)
-"""The names of documented fields in these shapes that are not read."""

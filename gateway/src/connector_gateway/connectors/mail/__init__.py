@@ -4,8 +4,15 @@ from connector_gateway.connectors.mail import client, operations
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.connectors.mail.oauth import OAUTH, identify
 from connector_gateway.connectors.mail.vendor_errors import ERRORS
-from connector_gateway.connectors.mail.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
+
+UNREAD_FIELDS = frozenset(
+    {
+        *("historyId", "isDefault", "labelIds", "labelListVisibility", "messageListVisibility"),
+        *("replyToAddress", "resultSizeEstimate", "signature", "sizeEstimate", "snippet", "threadId", "type"),
+    }
+)
+"""The names of documented fields in the vendor models that are not read."""
 
 MAIL = Connector(
     name="mail",

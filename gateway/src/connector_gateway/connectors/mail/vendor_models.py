@@ -150,12 +150,3 @@ class VendorError(VendorModel):
     """An error in JSON. A proxy in front of the vendor responds in HTML."""
 
     error: ErrorBody = ErrorBody()
-
-
-UNREAD_FIELDS = frozenset(
-    {
-        *("historyId", "isDefault", "labelIds", "labelListVisibility", "messageListVisibility"),
-        *("replyToAddress", "resultSizeEstimate", "signature", "sizeEstimate", "snippet", "threadId", "type"),
-    }
-)
-"""The names of documented fields in these shapes that are not read."""

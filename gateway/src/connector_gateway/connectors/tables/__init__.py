@@ -3,8 +3,10 @@
 from connector_gateway.connectors.tables import client, operations
 from connector_gateway.connectors.tables.oauth import OAUTH, identify
 from connector_gateway.connectors.tables.vendor_errors import ERRORS
-from connector_gateway.connectors.tables.vendor_models import UNREAD_FIELDS
 from connector_gateway.kit.operation import Connector, SampleCall
+
+UNREAD_FIELDS = frozenset({"createdTime", "description", "name", "type"})
+"""The names of documented fields in the vendor models that are not read."""
 
 TABLES = Connector(
     name="tables",

@@ -168,7 +168,3 @@ class RateLimitError(VendorModel):
     """An error in the envelope of rate limits."""
 
     errors: Sequence[RateLimitReason]
-
-
-UNREAD_FIELDS = frozenset({"createdTime", "description", "name", "type"})
-"""The names of documented fields in these shapes that are not read."""

@@ -69,5 +69,5 @@ class OutcomeUnknown(UpstreamFailure, status=502):
 
     remedy = (
         "Check in {vendor} whether the write took effect, or retry with the same {idempotency_key}, which is safe; "
-        "if `retry_after` is given, after that many seconds."
+        "if a retry_after is given, after that many seconds."
     )
