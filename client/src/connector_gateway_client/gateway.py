@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from connector_gateway_client.operation_routes import OPENAPI_PATH, OperationRoute, find_route
+from connector_gateway_client.operation_routes import OPENAPI_PATH, OperationRoute, Routes, find_route, read_routes
 from connector_gateway_client.operations import AsyncOperations, Operations
 from connector_gateway_client.responses import AsyncPages, Pages, Response
 from connector_gateway_client.transport import AsyncTransport, SyncTransport, parse_document, to_error
@@ -45,7 +45,7 @@ class Gateway(Operations):
     ) -> None:
         self._http = httpx.Client(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(SyncTransport(self._http, retry_seconds))
-        self._document: dict[str, Any] | None = None
+        self._routes: Routes | None = None
 
     def call(
         self,
@@ -70,13 +70,13 @@ class Gateway(Operations):
         return Pages(self._sending, route.to_request(parameters), cursor)
 
     def _find_route(self, connector: str, operation: str) -> OperationRoute:
-        if self._document is None:
+        if self._routes is None:
             try:
                 response = self._http.get(OPENAPI_PATH)
             except httpx.RequestError as error:
                 raise to_error(error, self._http.base_url) from error
-            self._document = parse_document(response)
-        return find_route(self._document, connector, operation)
+            self._routes = read_routes(parse_document(response))
+        return find_route(self._routes, connector, operation)
 
     def close(self) -> None:
         """Close all connections."""
@@ -102,7 +102,7 @@ class AsyncGateway(AsyncOperations):
     ) -> None:
         self._http = httpx.AsyncClient(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(AsyncTransport(self._http, retry_seconds))
-        self._document: dict[str, Any] | None = None
+        self._routes: Routes | None = None
 
     async def call(
         self,
@@ -129,13 +129,13 @@ class AsyncGateway(AsyncOperations):
         return AsyncPages(self._sending, route.to_request(parameters), cursor)
 
     async def _find_route(self, connector: str, operation: str) -> OperationRoute:
-        if self._document is None:
+        if self._routes is None:
             try:
                 response = await self._http.get(OPENAPI_PATH)
             except httpx.RequestError as error:
                 raise to_error(error, self._http.base_url) from error
-            self._document = parse_document(response)
-        return find_route(self._document, connector, operation)
+            self._routes = read_routes(parse_document(response))
+        return find_route(self._routes, connector, operation)
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -8,6 +8,7 @@ from typing import Any
 from connector_gateway_client.calls import RequestSpec
 
 OPENAPI_PATH = "/openapi.json"
+PATH = re.compile("/v1/connectors/([^/]+)/")
 KEY_HEADER, DRY_RUN_HEADER = "Idempotency-Key", "Prefer"
 
 
@@ -40,21 +41,29 @@ class OperationRoute:
         )
 
 
-def find_route(document: Mapping[str, Any], connector: str, operation: str) -> OperationRoute:
-    """Return the route of an operation. Raises ``ValueError`` with the existing ones if *document* does not have it."""
-    prefix = f"/v1/connectors/{connector}/"
-    routes = {
-        described["operationId"].removeprefix(f"{connector}_"): OperationRoute(
-            method.upper(), path, [one["name"] for one in described["parameters"] if one["in"] == "header"]
-        )
-        for path, methods in document["paths"].items()
-        if path.startswith(prefix)
-        for method, described in methods.items()
-    }
-    if operation not in routes:
+Routes = Mapping[str, Mapping[str, OperationRoute]]
+"""The routes of operations, by connector and name."""
+
+
+def read_routes(document: Mapping[str, Any]) -> Routes:
+    """Return the routes in an OpenAPI document."""
+    routes: dict[str, dict[str, OperationRoute]] = {}
+    for path, methods in document["paths"].items():
+        if found := PATH.match(path):
+            for method, described in methods.items():
+                headers = [one["name"] for one in described["parameters"] if one["in"] == "header"]
+                name = described["operationId"].removeprefix(f"{found[1]}_")
+                routes.setdefault(found[1], {})[name] = OperationRoute(method.upper(), path, headers)
+    return routes
+
+
+def find_route(routes: Routes, connector: str, operation: str) -> OperationRoute:
+    """Return the route of an operation. Raises ``ValueError`` with the existing ones if there is none."""
+    operations = routes.get(connector)
+    if operations is None:
+        raise ValueError(f"The service has no connector {connector!r}. It has {', '.join(routes)}.")
+    if operation not in operations:
         raise ValueError(
-            f"The service has no operation {operation!r} of {connector!r}. It has {', '.join(routes)}."
-            if routes
-            else f"The service has no connector {connector!r}."
+            f"The service has no operation {operation!r} of {connector!r}. It has {', '.join(operations)}."
         )
-    return routes[operation]
+    return operations[operation]
