@@ -49,6 +49,8 @@ class Case(NamedTuple):
     """A write of the simulation, or a connector and the number of one of its reads."""
 
     request: str
+    """The method, and the beginning of the path with names of the emulator's examples."""
+
     body: Any
     place: str | None = None
 
@@ -60,8 +62,7 @@ CASES = [
     Case("notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"),
     Case("notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"),
     Case("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
-    # Without a place: the board and its cards are read concurrently, and either may get this response.
-    Case("boards 0", "GET /1/boards", {"name": ["Ops"]}),
+    Case("boards 0", "GET /1/boards/{board_id}/cards", [{"id": ["Ops"]}], "[0].id"),
     Case("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
     Case("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
     Case("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
@@ -99,7 +100,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 def test_an_unexpected_response_is_reported_with_its_path_and_not_cached(started: AllConnectors, case: Case) -> None:
     connector = case.call.partition(" ")[0].partition(".")[0]
     gateway, content = started.with_new_connection(connector), f"case {next(numbers)}"
-    method, path = case.request.split()
+    method, path = case.request.format(**gateway.examples(connector)).split()
     started.gateway.clear(connector)
 
     def call() -> Reply:
