@@ -11,7 +11,7 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAuthConfig, TokenPage
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.kit.upstream.client import parse_throttle
+from connector_gateway.kit.upstream.client import counted_until_arrival, parse_throttle
 from connector_gateway.kit.upstream.pool import ConnectionLost, NotSent, TimedOut, Transport, UpstreamResponse
 from connector_gateway.kit.upstream.redaction import Redaction, redacting
 from connector_gateway.storage.shared.interface import SharedState
@@ -117,11 +117,10 @@ class TokenEndpointClient:
         headers, body = oauth.create_token_request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
-        responded = False
         try:
-            async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
-                response = await self._transport.send("POST", endpoint.to_url(configured.addresses), headers, body)
-            responded = True
+            with counted_until_arrival(reservation):
+                async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
+                    response = await self._transport.send("POST", endpoint.to_url(configured.addresses), headers, body)
         except NotSent as error:
             raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
@@ -130,8 +129,6 @@ class TokenEndpointClient:
             raise errors.UpstreamError(
                 "The connection to the vendor broke.", private=str(error), doubt="cut"
             ) from error
-        finally:
-            reservation.record_end(responded=responded)
         if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)

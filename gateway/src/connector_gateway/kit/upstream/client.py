@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from random import random
@@ -552,12 +552,8 @@ class UpstreamClient(Struct):
             until_end.callback(lambda: self._finish_record(record, sent))
             headers = {**self.service.auth_headers(secrets), **request.headers}
             streaming = self.service.transport.stream(request.method, request.url, headers, secrets)
-            responded = False
-            try:
+            with counted_until_arrival(reservation):
                 status, headers_received, pieces = await until_end.enter_async_context(streaming)
-                responded = True
-            finally:
-                reservation.record_end(responded=responded)
             record.status = status
             response = StreamedResponse(status, headers_received, b"", pieces=pieces)
             if response.is_success:
@@ -607,6 +603,20 @@ class UpstreamClient(Struct):
     async def _back_off(self, attempt: int) -> None:
         # With jitter, because calls that failed together must not be retried together.
         await self.service.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+@contextmanager
+def counted_until_arrival(reservation: Reservation) -> Iterator[None]:
+    """Count the request sent in this context from the latest time at which it can have arrived."""
+    # ``UpstreamClient._send_once`` does the same, written out, because most requests pass there.
+    try:
+        yield
+    except NotSent:
+        raise
+    except BaseException:
+        reservation.record_end(responded=False)
+        raise
+    reservation.record_end(responded=True)
 
 
 def _is_stale(reservation: Reservation) -> bool:

@@ -13,7 +13,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.shared.sliding_window import LogEntry
+from connector_gateway.storage.shared.sliding_window import LogEntry, max_delay
 
 if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters
@@ -115,5 +115,5 @@ class DataLossRecovery:
         name = f"g{entry.number}" if entry.number > 0 else f"s{self._token}{entry.number}"
         # This process learned of a request somewhat after the store let it through, but earlier than it may have
         # arrived.
-        delay = min(LATE_SECONDS, budget.per_seconds / 2)
+        delay = min(LATE_SECONDS, max_delay(budget))
         return SentRequest(max(0.0, self._clock.now() - entry.at - delay), name, entry.units)

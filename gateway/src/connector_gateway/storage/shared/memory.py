@@ -21,7 +21,7 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
 )
 from connector_gateway.storage.shared.locks import NamedLocks
-from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
+from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog, max_delay
 
 MAX_IDLE_LOGS = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
@@ -257,7 +257,7 @@ class LocalCounters:
         window = self._logs.get(name)
         if window is None:
             return None
-        return window.full_budget, window.sent_units(self.clock.now(), min(late, window.full_budget.per_seconds / 2))
+        return window.full_budget, window.sent_units(self.clock.now(), min(late, max_delay(window.full_budget)))
 
     async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""

@@ -46,8 +46,8 @@ class SendDelay:
         return min(window / 2, late)
 
 
-def most_late(budget: Budget) -> float:
-    """Return the seconds by which a request without a response may arrive late. More are not provided for."""
+def max_delay(budget: Budget) -> float:
+    """Return the maximum seconds between letting a request through and its arrival for which budgets allow."""
     return budget.per_seconds / 2
 
 
@@ -160,7 +160,7 @@ class SlidingWindowLog:
 
     def record_end(self, entry: LogEntry, now: float, *, responded: bool) -> None:
         """Count *entry* from the latest time at which its request can have arrived. It has ended *now*."""
-        late = self._send_delay.estimate(now - entry.at, self.budget) if responded else most_late(self.budget)
+        late = self._send_delay.estimate(now - entry.at, self.budget) if responded else max_delay(self.budget)
         index = self._find(entry)
         if late > 0 and index is not None:
             del self._entries[index]

@@ -34,7 +34,7 @@ from connector_gateway.storage.shared.interface import (
     ResolvedCharge,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.sliding_window import SendDelay, most_late
+from connector_gateway.storage.shared.sliding_window import SendDelay, max_delay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
 TIMEOUT_SECONDS = 0.5
@@ -360,7 +360,7 @@ class ValkeyCounters:
             late = (
                 self._get_send_delay(charge.name).estimate(seconds_since_query, charge.budget)
                 if responded
-                else most_late(charge.budget)
+                else max_delay(charge.budget)
             )
             if late <= 0:
                 continue
