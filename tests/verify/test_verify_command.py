@@ -108,6 +108,16 @@ def test_a_report_contains_no_data_of_the_account(gateway: Gateway, verify: Veri
     assert [] == [secret for secret in [*secrets, gateway.key, "Fernweh", "conn_"] if secret in text]
 
 
+def test_a_report_in_a_missing_folder_is_rejected_before_the_checks(
+    gateway: Gateway, verify: Verify, tmp_path: Path
+) -> None:
+    result = verify.run("notes", "--report", str(tmp_path / "missing" / "report.json"))
+
+    assert 2 == result.exit_code
+    assert f"The folder {tmp_path / 'missing'} does not exist." in result.stderr
+    assert [] == gateway.journal("notes")
+
+
 @requirement("requests-14")
 def test_writes_leave_nothing_behind(gateway: Gateway, verify: Verify, page: str) -> None:
     result = verify.write(page)

@@ -62,6 +62,8 @@ def verify(
         raise click.BadParameter(f"It requires --in: {checks.place}.", param_hint="--write")
     if place and not writes:
         raise click.BadParameter("It requires --write.", param_hint="--in")
+    if report is not None and not report.absolute().parent.is_dir():
+        raise click.BadParameter(f"The folder {report.parent} does not exist.", param_hint="--report")
     try:
         results = asyncio.run(_verify(connector, connection, place, description, checks))
     except asyncio.CancelledError as error:

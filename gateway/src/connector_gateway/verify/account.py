@@ -102,13 +102,7 @@ class Account:
         path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
         return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values})
 
-    async def create(
-        self,
-        kind: str,
-        make: Awaitable[T],
-        object_id: Callable[[T], str],
-        remove: Callable[[str], Awaitable[VendorReply]],
-    ) -> T:
+    async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Remove) -> T:
         """Create an object that is removed after the checks, even if they are interrupted while it is created."""
         task = asyncio.ensure_future(make)
         try:
