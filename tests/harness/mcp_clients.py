@@ -46,7 +46,7 @@ async def agent(
 
 
 @asynccontextmanager
-async def run_bridge(
+async def run_stdio_proxy(
     gateway: Gateway, mode: Mode = "auto", *options: str, answer: ElicitationFnT | None = None
 ) -> AsyncIterator[Client]:
     """Run a client of the command with *options*, over its standard input and output."""

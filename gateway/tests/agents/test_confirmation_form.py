@@ -26,15 +26,16 @@ from mcp_types import (
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.connectors.chat import CHAT
+from connector_gateway.core.calls.confirmations import CONFIRMATION_SECONDS
 from connector_gateway.kit.errors import ConfirmationRequired
-from connector_gateway.mcp.client_forms import shows_forms
+from connector_gateway.mcp.client_forms import ANSWER_SECONDS, shows_forms
 from connector_gateway.mcp.confirmation_form import MAX_CHARACTERS, confirmed_token, question
 from connector_gateway.mcp.stdio_proxy import StdioProxy
 from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 from connector_gateway.mcp.tools import build_tools
 from gateway.tests.connectors.chat.vendor_view import find_channels
 from harness.gateway_server import Gateway, run_gateway
-from harness.mcp_clients import Mode, ProgressLog, agent, named, outcome, run_bridge
+from harness.mcp_clients import Mode, ProgressLog, agent, named, outcome, run_stdio_proxy
 from harness.npm_packages import packages_in
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
@@ -80,8 +81,8 @@ def gateway(module_gateway: Gateway) -> Gateway:
 
 
 @asynccontextmanager
-async def local_bridge(gateway: Gateway, mode: Mode, person: Person | None) -> AsyncIterator[Client]:
-    """Run a client of the bridge in this process."""
+async def local_stdio_proxy(gateway: Gateway, mode: Mode, person: Person | None) -> AsyncIterator[Client]:
+    """Run a client of the stdio proxy in this process."""
     async with (
         GatewayConnection(gateway.base_url, gateway.key) as connection,
         GatewayConnection(gateway.base_url, gateway.key, shows_forms=True) as form_connection,
@@ -214,14 +215,14 @@ async def test_other_clients_receive_the_token(gateway: Gateway, mode: Mode, per
     assert 0 == count_posts(gateway)
 
 
-# The bridge
+# The stdio proxy
 
 
 @requirement("confirmations-4", "mcp-2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_command_asks_in_every_version_of_the_protocol(gateway: Gateway, mode: Mode) -> None:
     person = Person(ACCEPTED)
-    async with run_bridge(gateway, mode, answer=person) as client:
+    async with run_stdio_proxy(gateway, mode, answer=person) as client:
         result = await post(client, gateway)
 
     assert "ok" == outcome(result)
@@ -234,10 +235,10 @@ async def test_the_command_asks_in_every_version_of_the_protocol(gateway: Gatewa
     ("person", "code"),
     [(Person(ElicitResult(action="decline")), "confirmation_declined"), (None, "confirmation_required")],
 )
-async def test_the_bridge_forwards_a_decline_and_questions_only_for_clients_with_forms(
+async def test_the_stdio_proxy_forwards_a_decline_and_questions_only_for_clients_with_forms(
     gateway: Gateway, mode: Mode, person: Person | None, code: str
 ) -> None:
-    async with local_bridge(gateway, mode, person) as client:
+    async with local_stdio_proxy(gateway, mode, person) as client:
         result = await post(client, gateway)
 
     assert code == outcome(result)
@@ -246,11 +247,11 @@ async def test_the_bridge_forwards_a_decline_and_questions_only_for_clients_with
 
 @requirement("confirmations-4", "mcp-2")
 @pytest.mark.parametrize("person", [Person(ACCEPTED, seconds=60), Person(ErrorData(code=1, message="No window"))])
-async def test_the_bridge_returns_the_token_if_there_is_no_answer(
+async def test_the_stdio_proxy_returns_the_token_if_there_is_no_answer(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, person: Person
 ) -> None:
     monkeypatch.setattr("connector_gateway.mcp.stdio_proxy.ANSWER_SECONDS", 0.2)
-    async with local_bridge(gateway, "legacy", person) as client:
+    async with local_stdio_proxy(gateway, "legacy", person) as client:
         result = await post(client, gateway)
 
     assert "confirmation_required" == outcome(result)
@@ -332,3 +333,8 @@ def test_the_official_typescript_client_confirms_a_write(gateway: Gateway, tmp_p
     assert 0 == ended.returncode, ended.stderr
     result = json.loads(ended.stdout)
     assert ("ok", 1, 1) == (result["status"], len(result["questions"]), count_posts(gateway))
+
+
+def test_a_person_can_answer_as_long_as_the_token_is_valid() -> None:
+    # Written twice, because the proxy runs without the modules of the gateway.
+    assert CONFIRMATION_SECONDS == ANSWER_SECONDS

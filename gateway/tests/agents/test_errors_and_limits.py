@@ -22,7 +22,7 @@ from connector_gateway.core.access import keys
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 from harness.gateway_server import Gateway, Reply, free_port, run_gateway
-from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_bridge
+from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_stdio_proxy
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
@@ -366,7 +366,7 @@ async def test_progress_is_reported_on_request(gateway: Gateway) -> None:
 
 
 @requirement("mcp-2", "mcp-15")
-@pytest.mark.parametrize("connected", [agent, run_bridge], ids=["http", "bridge"])
+@pytest.mark.parametrize("connected", [agent, run_stdio_proxy], ids=["http", "stdio proxy"])
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     stage = gateway.sandbox.emulators["notes"].context
@@ -416,7 +416,9 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
         ({"GATEWAY_URL": "http://127.0.0.1:9"}, "Cannot connect to the gateway at http://127.0.0.1:9: "),
     ],
 )
-def test_a_bridge_without_a_gateway_reports_the_reason(gateway: Gateway, changed: dict[str, str], message: str) -> None:
+def test_a_stdio_proxy_without_a_gateway_reports_the_reason(
+    gateway: Gateway, changed: dict[str, str], message: str
+) -> None:
     ended = CliRunner().invoke(main, ["mcp"], env=named(gateway) | changed)
 
     assert (1, "") == (ended.exit_code, ended.stdout)
@@ -430,7 +432,7 @@ def run_command(*options: str, env: dict[str, str]) -> subprocess.CompletedProce
 
 
 @requirement("mcp-22")
-def test_the_bridge_uses_the_key_of_its_data_folder(gateway: Gateway, tmp_path: Path) -> None:
+def test_the_stdio_proxy_uses_the_key_of_its_data_folder(gateway: Gateway, tmp_path: Path) -> None:
     own = gateway.run(gateway.app.keys.create(gateway.workspace_id, "read"))
     description = {"base_url": gateway.base_url, "keys": {"write": own["key"]}, "connections": {}}
     (tmp_path / "dev.json").write_text(json.dumps(description))
@@ -452,9 +454,9 @@ def test_a_data_folder_without_an_installation_is_named(gateway: Gateway, tmp_pa
 
 
 @requirement("mcp-2")
-async def test_the_bridge_forwards_errors_and_progress(gateway: Gateway) -> None:
+async def test_the_stdio_proxy_forwards_errors_and_progress(gateway: Gateway) -> None:
     progress = ProgressLog()
-    async with run_bridge(gateway, "legacy") as client:
+    async with run_stdio_proxy(gateway, "legacy") as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=progress.note)
         with pytest.raises(MCPError, match="tool_not_found"):
             await client.call_tool("nothing", {})
@@ -484,7 +486,7 @@ async def forward_connections(gateway: Gateway, port: int) -> AsyncIterator[None
 
 
 @requirement("mcp-19")
-async def test_the_bridge_reconnects_after_a_restart_of_the_gateway(gateway: Gateway) -> None:
+async def test_the_stdio_proxy_reconnects_after_a_restart_of_the_gateway(gateway: Gateway) -> None:
     port, request = free_port(), ListToolsRequest(params=PaginatedRequestParams())
     async with GatewayConnection(f"http://127.0.0.1:{port}", gateway.key) as link:
         async with forward_connections(gateway, port):

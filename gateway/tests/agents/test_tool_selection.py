@@ -13,7 +13,7 @@ from benchmarks.agent_tools import TOOLS
 from connector_gateway.cli import main
 from harness.example_calls import playground
 from harness.gateway_server import Gateway
-from harness.mcp_clients import PATH, agent, first_text, named, outcome, posted, run_bridge
+from harness.mcp_clients import PATH, agent, first_text, named, outcome, posted, run_stdio_proxy
 from harness.requirement import requirement
 
 READS = [name for name, tool in TOOLS.items() if tool.operation.scope == "read"]
@@ -101,7 +101,7 @@ def test_an_invalid_selection_is_rejected_with_the_allowed_names(gateway: Gatewa
 @requirement("mcp-23")
 async def test_the_command_has_the_same_options(gateway: Gateway) -> None:
     options = ["--connectors", "notes,mail", "--operations", "notes_*", "--read-only"]
-    async with run_bridge(gateway, "auto", *options) as client:
+    async with run_stdio_proxy(gateway, "auto", *options) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
 
     assert [name for name in NOTES if name in READS] == tools

@@ -18,7 +18,7 @@ from connector_gateway.mcp.result_paging import MAX_CHARACTERS
 from harness.example_calls import arguments, playground
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway
-from harness.mcp_clients import PATH, Mode, agent, first_text, outcome, outcomes, posted, run_bridge
+from harness.mcp_clients import PATH, Mode, agent, first_text, outcome, outcomes, posted, run_stdio_proxy
 from harness.requirement import requirement
 from harness.wait import wait_until
 
@@ -162,7 +162,7 @@ async def test_every_tool_is_called_over_http(
 async def test_every_tool_is_called_over_standard_input_and_output(
     gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    async with run_bridge(gateway) as client:
+    async with run_stdio_proxy(gateway) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         results = await outcomes(client, calls)
         resources = (await client.list_resources()).resources

@@ -36,7 +36,7 @@ async def connect(
     url = httpx2.URL(f"{base_url.rstrip('/')}/mcp", params=dict(selection))
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
         transport = streamable_http_client(str(url), http_client=http)
-        # The callback only declares the capability: the bridge passes questions on itself.
+        # The callback only declares the capability: the proxy passes questions on itself.
         answer = _cancel_question if shows_forms else None
         async with Client(transport, cache=None, elicitation_callback=answer) as client:
             yield client

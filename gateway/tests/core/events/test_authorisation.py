@@ -12,8 +12,8 @@ from connector_gateway.core.events.revocation_check import (
     BURST,
     MAX_CONNECTIONS,
     SECONDS_PER_REQUEST,
+    RevocationCheck,
 )
-from connector_gateway.core.events.revocation_check import RevocationCheck as Asking
 from connector_gateway.core.events.watch_lifecycle import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
@@ -66,11 +66,11 @@ async def poll_once(node: Node) -> None:
     node.tasks.clear()
 
 
-# Asking the vendor
+# Checks of the vendor
 
 
 async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
-    probe = Asking(clock)
+    probe = RevocationCheck(clock)
     confirmed = [await probe.is_accepted(ONE, vendor.ask_vendor) for _ in range(BURST + 1)]
     clock.at += SECONDS_PER_REQUEST
     later = [await probe.is_accepted(ONE, vendor.ask_vendor), await probe.is_accepted(ONE, vendor.ask_vendor)]
@@ -81,7 +81,7 @@ async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: Man
 
 
 async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
-    probe = Asking(clock)
+    probe = RevocationCheck(clock)
     vendor.error = UpstreamError("Broken.")
     failed = await probe.is_accepted(ONE, vendor.ask_vendor)
     vendor.error = None
@@ -94,7 +94,7 @@ async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, 
 
 
 async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, clock: ManualClock) -> None:
-    probe = Asking(clock)
+    probe = RevocationCheck(clock)
     await asyncio.gather(
         *(probe.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask_vendor) for number in range(MAX_CONNECTIONS + 1))
     )
