@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -17,6 +18,12 @@ TEXT = "connector-gateway verify"
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
 FAILED = "The vendor failed."
 RATE_LIMITED = "rate_limited"
+
+MISSING = frozenset({404, 410})
+"""Statuses of the removal of an object that a check has removed."""
+
+POLL_SECONDS = 1.0
+"""Seconds between two requests that wait for an effect."""
 
 
 class Send(Protocol):
@@ -68,10 +75,18 @@ Remove = Callable[[str], Awaitable[VendorReply]]
 class Account:
     """An account of a vendor, reached through a connection of a running gateway."""
 
-    def __init__(self, connector: AnyConnector, connection_id: str, send: Send, place: str | None = None) -> None:
+    def __init__(
+        self,
+        connector: AnyConnector,
+        connection_id: str,
+        send: Send,
+        place: str | None = None,
+        patience_seconds: float = 60.0,
+    ) -> None:
         self._connector = connector
         self._connection_id = connection_id
         self._send = send
+        self._patience_seconds = patience_seconds
         self.place = place or ""
         """The object in which checks may write. Empty if they may not."""
 
@@ -102,17 +117,29 @@ class Account:
         path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
         return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values})
 
-    async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Remove) -> T:
-        """Create an object that is removed after the checks, even if they are interrupted while it is created."""
+    async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str | None], remove: Remove) -> T:
+        """Create an object that is removed after the checks, even if they are interrupted while it is created.
+
+        *object_id* returns None if nothing was created.
+        """
         task = asyncio.ensure_future(make)
         try:
             await asyncio.wait([task])
         finally:
             # Also after an interrupt, since the request was sent and its object would remain.
             result = await task
-            created_id = object_id(result)
-            self.created.append(Created(kind, created_id, lambda: remove(created_id)))
+            if created_id := object_id(result):
+                self.created.append(Created(kind, created_id, partial(remove, created_id)))
         return result
+
+    async def wait_until(self, is_met: Callable[[], Awaitable[bool]]) -> bool:
+        """Return True as soon as *is_met* does, or False after a minute."""
+        polls = int(self._patience_seconds / POLL_SECONDS)
+        for _ in range(polls):
+            if await is_met():
+                return True
+            await asyncio.sleep(POLL_SECONDS)
+        return await is_met()
 
     async def once(self, make: Callable[["Account"], Awaitable[T]]) -> T:
         """Return the result of *make*, which several checks share and only the first one awaits."""
@@ -126,7 +153,8 @@ class Account:
         remaining = []
         for one in reversed(self.created):
             try:
-                removed = (await one.remove()).status < 300
+                status = (await one.remove()).status
+                removed = status < 300 or status in MISSING
             except (CallFailed, NotCheckable):
                 removed = False
             if not removed:
