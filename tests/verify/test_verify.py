@@ -36,7 +36,16 @@ def empty_board(gateway: Gateway) -> str:
     return str(vendor(gateway, "boards", "POST", "/1/boards", body)["id"])
 
 
-PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards": empty_board}
+def own_company(gateway: Gateway) -> str:
+    body = {"properties": {"name": "Checks", "domain": "checks.example"}, "associations": []}
+    return str(vendor(gateway, "crm", "POST", "/crm/objects/2026-09/companies", body)["id"])
+
+
+PLACES: Mapping[str, Callable[[Gateway], str]] = {
+    "notes": empty_page,
+    "boards": empty_board,
+    "crm": own_company,
+}
 """Create the place for each connector."""
 
 
@@ -54,6 +63,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     ):
         for name in EMULATORS:
             started.clear(name)
+        started.knob("crm", search_lag_seconds=0)
         yield started.with_key(passthrough=True, calls_per_minute=1_000_000)
 
 
@@ -70,7 +80,7 @@ def account(gateway: Gateway, connector: str, place: str | None = None) -> Accou
     async def body(method: str, path: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
         return (await send(target, method, path, values)).body
 
-    return Account(CONNECTORS[connector], gateway.connections[connector], body, place)
+    return Account(CONNECTORS[connector], gateway.connections[connector], body, place, patience_seconds=1)
 
 
 def verify(gateway: Gateway, connector: str, place: str | None) -> Sequence[FactResult]:
