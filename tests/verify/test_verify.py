@@ -12,6 +12,7 @@ from facts_reference import citations
 from connector_gateway.cli.gateway_client import send
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.verify.account import Account
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
@@ -41,10 +42,25 @@ def own_company(gateway: Gateway) -> str:
     return str(vendor(gateway, "crm", "POST", "/crm/objects/2026-09/companies", body)["id"])
 
 
+def empty_base(gateway: Gateway) -> str:
+    fields = [
+        {"name": "Name", "type": "singleLineText"},
+        {"name": "Notes", "type": "multilineText"},
+        {"name": "Status", "type": "singleSelect", "options": {"choices": [{"name": "Done"}]}},
+        {"name": "Attachments", "type": "multipleAttachments"},
+        {"name": "Number", "type": "number", "options": {"precision": 1}},
+        {"name": "Date", "type": "date", "options": {"dateFormat": {"name": "iso"}}},
+    ]
+    tables = [{"name": "Table 1", "fields": fields}, {"name": "Table 2", "fields": fields[:1]}]
+    body = {"workspaceId": gateway.examples("tables")["workspace_id"], "name": "Checks", "tables": tables}
+    return str(vendor(gateway, "tables", "POST", "/v0/meta/bases", body)["id"])
+
+
 PLACES: Mapping[str, Callable[[Gateway], str]] = {
     "notes": empty_page,
     "boards": empty_board,
     "crm": own_company,
+    "tables": empty_base,
 }
 """Create the place for each connector."""
 
@@ -57,6 +73,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
             sandbox,
             tmp_path_factory.mktemp("verify"),
             connectors=UNTHROTTLED,
+            files=PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1"),
             GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20",
             GATEWAY_GRACE_SECONDS="5",
         ) as started,
@@ -64,6 +81,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         for name in EMULATORS:
             started.clear(name)
         started.knob("crm", search_lag_seconds=0)
+        started.knob("tables", fetch_seconds=0)
         yield started.with_key(passthrough=True, calls_per_minute=1_000_000)
 
 

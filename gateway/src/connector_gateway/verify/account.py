@@ -17,6 +17,7 @@ TEXT = "connector-gateway verify"
 
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
 FAILED = "The vendor failed."
+FORBIDDEN = "The connection lacks permission."
 RATE_LIMITED = "rate_limited"
 
 MISSING = frozenset({404, 410})
@@ -57,6 +58,13 @@ class VendorReply:
     status: int
     headers: Mapping[str, str]
     body: Any
+
+
+def allowed(reply: VendorReply) -> VendorReply:
+    """Return *reply*. Raises ``NotCheckable`` if the connection may not send such a request."""
+    if reply.status == 403:
+        raise NotCheckable(FORBIDDEN)
+    return reply
 
 
 @dataclass(frozen=True)
