@@ -5,7 +5,15 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.verify.account import TEXT, Account, CallFailed, NotCheckable, UnsuitablePlace, VendorReply
+from connector_gateway.verify.account import (
+    TEXT,
+    Account,
+    CallFailed,
+    NotCheckable,
+    UnsuitablePlace,
+    VendorReply,
+    allowed,
+)
 from connector_gateway.verify.checks import Checks, expect
 
 OBJECTS = "/crm/objects/2026-09"
@@ -45,18 +53,23 @@ def code_of(reply: VendorReply) -> tuple[int, Any]:
     return reply.status, reply.body["errors"][0]["code"]
 
 
+async def send(account: Account, method: str, path: str, body: Any = None, *, query: Any = None) -> VendorReply:
+    """Send a request. Raises ``NotCheckable`` if the connection lacks a scope."""
+    return allowed(await account.request(method, path, body, query=query))
+
+
 # What several checks read or create
 
 
 async def portal(account: Account) -> VendorReply:
     """Return the portal."""
-    return await account.request("GET", "/account-info/2026-09/details")
+    return await send(account, "GET", "/account-info/2026-09/details")
 
 
 async def contacts(account: Account) -> Any:
     """Return the first two contacts, with a property that does not exist."""
     query = {"limit": 2, "properties": f"{RECORD_ID},createdate,lastname,noSuchProperty"}
-    found = (await account.request("GET", f"{OBJECTS}/contacts", query=query)).body["results"]
+    found = (await send(account, "GET", f"{OBJECTS}/contacts", query=query)).body["results"]
     if len(found) < 2:
         raise NotCheckable("The portal has fewer than two contacts.")
     return found
@@ -65,25 +78,25 @@ async def contacts(account: Account) -> Any:
 async def contact_properties(account: Account) -> Any:
     """Return the properties of contacts by name."""
     await account.call("list_properties", object_type="contacts")
-    reply = await account.request("GET", "/crm/properties/2026-09/contacts")
+    reply = await send(account, "GET", "/crm/properties/2026-09/contacts")
     return {one["name"]: one for one in reply.body["results"]}
 
 
 async def pipelines(account: Account) -> Any:
     """Return the pipelines of deals."""
-    return (await account.request("GET", "/crm/pipelines/2026-09/deals")).body["results"]
+    return (await send(account, "GET", "/crm/pipelines/2026-09/deals")).body["results"]
 
 
 async def search(account: Account, *filters: Any, **more: Any) -> VendorReply:
     """Search contacts in order of their IDs."""
     sorts = [{"propertyName": RECORD_ID, "direction": "ASCENDING"}]
     body = {"filterGroups": [{"filters": list(filters)}] if filters else [], "sorts": sorts, **more}
-    return await account.request("POST", f"{OBJECTS}/contacts/search", body)
+    return await send(account, "POST", f"{OBJECTS}/contacts/search", body)
 
 
 async def domain(account: Account) -> str:
     """Return the domain of the place. A portal may link contacts to the company with their domain, or create it."""
-    company = await account.request("GET", f"{OBJECTS}/companies/{account.place}", query={"properties": "domain"})
+    company = await send(account, "GET", f"{OBJECTS}/companies/{account.place}", query={"properties": "domain"})
     name: str = company.body["properties"]["domain"]
     return name
 
@@ -95,7 +108,7 @@ async def new_email(account: Account) -> str:
 
 async def create(account: Account, kind: str, properties: Any, associations: Any = ()) -> VendorReply:
     """Try to create a record, which is removed after the checks if the vendor accepts it."""
-    make = account.request("POST", f"{OBJECTS}/{kind}s", {"properties": properties, "associations": list(associations)})
+    make = send(account, "POST", f"{OBJECTS}/{kind}s", {"properties": properties, "associations": list(associations)})
     return await account.create(kind, make, _created_id, partial(_archive, account, kind))
 
 
@@ -169,13 +182,13 @@ async def logged_note(account: Account) -> str:
 async def read(account: Account, kind: str, object_id: str, *properties: str) -> Any:
     """Return the properties of a record."""
     query = {"properties": ",".join(properties)}
-    return (await account.request("GET", f"{OBJECTS}/{kind}s/{object_id}", query=query)).body["properties"]
+    return (await send(account, "GET", f"{OBJECTS}/{kind}s/{object_id}", query=query)).body["properties"]
 
 
 async def associations(account: Account, kind: str, object_id: str, other: str) -> Any:
     """Return the associations of a record with those of another kind."""
-    reply = await account.request(
-        "POST", f"{ASSOCIATIONS}/{plural(kind)}/{plural(other)}/batch/read", {"inputs": [{"id": object_id}]}
+    reply = await send(
+        account, "POST", f"{ASSOCIATIONS}/{plural(kind)}/{plural(other)}/batch/read", {"inputs": [{"id": object_id}]}
     )
     return [one for row in reply.body["results"] for one in row["to"]]
 
@@ -196,7 +209,7 @@ def numbers(records: Any) -> list[int]:
 @CHECKS.reads
 async def _dated_versions(account: Account) -> None:
     paths = ("/crm/objects/2026-03/contacts", "/crm/v3/objects/contacts")
-    replies = [await account.request("GET", path, query={"limit": 1}) for path in paths]
+    replies = [await send(account, "GET", path, query={"limit": 1}) for path in paths]
     expect([200, 200], [reply.status for reply in replies])
 
 
@@ -207,7 +220,7 @@ async def _number_of_portal(account: Account) -> None:
 
 @CHECKS.reads
 async def _missing_is_404(account: Account) -> None:
-    reply = await account.request("GET", f"{OBJECTS}/deals/{MISSING_ID}")
+    reply = await send(account, "GET", f"{OBJECTS}/deals/{MISSING_ID}")
     expect((404, "OBJECT_NOT_FOUND"), failed_with(reply))
 
 
@@ -220,14 +233,14 @@ async def _no_category_for_path(account: Account) -> None:
 
 @CHECKS.reads
 async def _pages_of_100(account: Account) -> None:
-    reply = await account.request("GET", f"{OBJECTS}/contacts", query={"limit": 101})
+    reply = await send(account, "GET", f"{OBJECTS}/contacts", query={"limit": 101})
     expect(INVALID, failed_with(reply))
 
 
 @CHECKS.reads
 async def _after_differs(account: Account) -> None:
     first, second = numbers(await account.once(contacts))
-    listed = await account.request("GET", f"{OBJECTS}/contacts", query={"limit": 1, "after": first})
+    listed = await send(account, "GET", f"{OBJECTS}/contacts", query={"limit": 1, "after": first})
     searched = await search(account, limit=1)
     expect((True, True), (first < second, numbers(listed.body["results"]) == [second]))
     expect("1", searched.body["paging"]["next"]["after"])
@@ -267,7 +280,7 @@ async def _closed_stages_in_text(account: Account) -> None:
 async def _former_owners_on_request(account: Account) -> None:
     for archived in (False, True):
         query = {"archived": str(archived).lower()}
-        reply = await account.request("GET", "/crm/owners/2026-09", query=query)
+        reply = await send(account, "GET", "/crm/owners/2026-09", query=query)
         expect({archived}, {one["archived"] for one in reply.body["results"]} or {archived})
 
 
@@ -296,7 +309,7 @@ async def _owners_as_reference(account: Account) -> None:
 async def _multi_status_batches(account: Account) -> None:
     created = await create(account, "contact", {"email": await new_email(account)})
     body = {"properties": ["email"], "inputs": [{"id": created.body["id"]}, {"id": MISSING_ID}]}
-    read_both = await account.request("POST", f"{OBJECTS}/contacts/batch/read", body)
+    read_both = await send(account, "POST", f"{OBJECTS}/contacts/batch/read", body)
     expect([201, 207], [created.status, read_both.status])
 
 
@@ -304,7 +317,7 @@ async def _multi_status_batches(account: Account) -> None:
 async def _upsert_says_new(account: Account) -> None:
     await account.once(own_contact)
     inputs = [{"idProperty": "email", "id": await account.once(email), "properties": {"lastname": TEXT}}]
-    reply = await account.request("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
+    reply = await send(account, "POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
     expect([False], [one["new"] for one in reply.body["results"]])
 
 
@@ -351,7 +364,7 @@ async def _numbers_of_associations(account: Account) -> None:
 async def _repeated_association(account: Account) -> None:
     contact_id = await account.once(own_contact)
     path = f"{OBJECTS}/contacts/{contact_id}/associations/default/companies/{account.place}"
-    reply = await account.request("PUT", path)
+    reply = await send(account, "PUT", path)
     companies = await linked(account, "contact", contact_id, "company")
     expect((200, True), (reply.status, companies == [account.place]))
 
@@ -381,7 +394,7 @@ async def _unknown_option_is_400(account: Account) -> None:
 @CHECKS.writes
 async def _computed_is_400(account: Account) -> None:
     body = {"properties": {"hs_email_domain": await account.once(domain)}}
-    reply = await account.request("PATCH", f"{OBJECTS}/contacts/{await account.once(own_contact)}", body)
+    reply = await send(account, "PATCH", f"{OBJECTS}/contacts/{await account.once(own_contact)}", body)
     expect((400, "READ_ONLY_VALUE"), code_of(reply))
 
 
@@ -415,7 +428,7 @@ async def _amounts_in_text(account: Account) -> None:
 async def _archived_is_404(account: Account) -> None:
     created = await create(account, "contact", {"email": await new_email(account)})
     archived = await _archive(account, "contact", created.body["id"])
-    reply = await account.request("GET", f"{OBJECTS}/contacts/{created.body['id']}")
+    reply = await send(account, "GET", f"{OBJECTS}/contacts/{created.body['id']}")
     expect([204, 404], [archived.status, reply.status])
 
 

@@ -58,7 +58,7 @@ def _code(code: str) -> Change:
 LIES: Mapping[str, Lie] = {
     "dated-versions": Lie("GET /crm/objects/2026-03/contacts", reply(404)),
     "number-of-portal": Lie("GET /account-info/2026-09/details", every("portalId", str)),
-    "missing-is-404": Lie(rf"GET {OBJECTS}/deals/\d+", when(lambda one: one.status == 404, reply(403))),
+    "missing-is-404": Lie(rf"GET {OBJECTS}/deals/\d+", when(lambda one: one.status == 404, reply(410))),
     "no-category-for-path": Lie("GET /crm/no-such-path/.*", reply(400)),
     "pages-of-100": Lie(
         f"GET {OBJECTS}/contacts", when(lambda one: one.query.get("limit") == "101", reply(200, {"results": []}))
