@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
+from uuid import uuid4
 
 from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.kit.operation import AnyConnector
@@ -16,13 +17,16 @@ TEXT = "connector-gateway verify"
 
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
 FAILED = "The vendor failed."
-RATE_LIMITED = "rate_limited"
+RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "outcome_unknown"
+LOSE_RESPONSE = {"Prefer": "lose-response"}
 
 
 class Send(Protocol):
     """Sends a request to the gateway and returns the body of its response."""
 
-    async def __call__(self, method: str, path: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def __call__(
+        self, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+    ) -> Mapping[str, Any]:
         """Send *values* as the query of a GET, or as the JSON body."""
 
 
@@ -33,6 +37,7 @@ class CallFailed(Exception):
         super().__init__(body["error"]["message"])
         self.body = body
         self.code: str = body["error"]["code"]
+        self.retry_after: float | None = body.get("retry_after")
 
 
 class NotCheckable(Exception):
@@ -96,11 +101,23 @@ class Account:
 
     async def call(self, name: str, /, **params: Any) -> Any:
         """Call an operation and return its data. Raises ``CallFailed`` for an error."""
-        (operation,) = (one for one in self._connector.operations if one.name == name)
-        in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
-        values = {key: value for key, value in params.items() if key not in in_path}
-        path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
-        return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values})
+        return await self._call(name, params)
+
+    async def call_losing_response(self, name: str, /, **params: Any) -> Any:
+        """Call a write that loses the vendor's response, repeat it with its key until it succeeds, and return its data.
+
+        The connection to the vendor is closed as soon as the first request that writes is sent.
+        """
+        key = {"Idempotency-Key": uuid4().hex}
+        headers = key | LOSE_RESPONSE
+        while True:
+            try:
+                return await self._call(name, params, headers)
+            except CallFailed as error:
+                if error.code != OUTCOME_UNKNOWN or error.retry_after is None:
+                    raise
+                await asyncio.sleep(error.retry_after)
+            headers = key
 
     async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Remove) -> T:
         """Create an object that is removed after the checks, even if they are interrupted while it is created."""
@@ -134,11 +151,20 @@ class Account:
         self.created.clear()
         return remaining
 
-    async def _sent(self, method: str, path: str, values: Mapping[str, Any]) -> Any:
-        body = await self._send(method, path, values)
+    async def _call(self, name: str, params: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
+        (operation,) = (one for one in self._connector.operations if one.name == name)
+        in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
+        values = {key: value for key, value in params.items() if key not in in_path}
+        path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
+        return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values}, headers)
+
+    async def _sent(
+        self, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+    ) -> Any:
+        body = await self._send(method, path, values, headers)
         while "error" in body and body["error"]["code"] == RATE_LIMITED:
             await asyncio.sleep(body["retry_after"])
-            body = await self._send(method, path, values)
+            body = await self._send(method, path, values, headers)
         if "error" in body:
             raise CallFailed(body)
         return body["data"]
