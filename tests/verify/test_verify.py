@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from facts_reference import citations
@@ -38,7 +39,13 @@ def empty_board(gateway: Gateway) -> str:
     return str(vendor(gateway, "boards", "POST", "/1/boards", body)["id"])
 
 
-PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards": empty_board}
+def empty_channel(gateway: Gateway) -> str:
+    return str(
+        vendor(gateway, "chat", "POST", "/api/conversations.create", {"name": f"checks-{uuid4().hex}"})["channel"]["id"]
+    )
+
+
+PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards": empty_board, "chat": empty_channel}
 """Create the place for each connector."""
 
 

@@ -16,6 +16,7 @@ TEXT = "connector-gateway verify"
 """The title or text of every object that checks create."""
 
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
+LACKS_SCOPE = "The connection lacks a scope."
 FAILED = "The vendor failed."
 RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "outcome_unknown"
 LOSE_RESPONSE = {"Prefer": "lose-response"}
@@ -120,15 +121,18 @@ class Account:
             headers = key
 
     async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Remove) -> T:
-        """Create an object that is removed after the checks, even if they are interrupted while it is created."""
+        """Create an object that is removed after the checks, even if they are interrupted while it is created.
+
+        *object_id* returns an empty text if none was created.
+        """
         task = asyncio.ensure_future(make)
         try:
             await asyncio.wait([task])
         finally:
             # Also after an interrupt, since the request was sent and its object would remain.
             result = await task
-            created_id = object_id(result)
-            self.created.append(Created(kind, created_id, lambda: remove(created_id)))
+            if created_id := object_id(result):
+                self.created.append(Created(kind, created_id, lambda: remove(created_id)))
         return result
 
     async def once(self, make: Callable[["Account"], Awaitable[T]]) -> T:
