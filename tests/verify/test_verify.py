@@ -40,12 +40,20 @@ def empty_board(gateway: Gateway) -> str:
 
 
 def empty_channel(gateway: Gateway) -> str:
-    return str(
-        vendor(gateway, "chat", "POST", "/api/conversations.create", {"name": f"checks-{uuid4().hex}"})["channel"]["id"]
-    )
+    body = {"name": f"checks-{uuid4().hex}"}
+    return str(vendor(gateway, "chat", "POST", "/api/conversations.create", body)["channel"]["id"])
 
 
-PLACES: Mapping[str, Callable[[Gateway], str]] = {"notes": empty_page, "boards": empty_board, "chat": empty_channel}
+def empty_label(gateway: Gateway) -> str:
+    return str(vendor(gateway, "mail", "POST", "/gmail/v1/users/me/labels", {"name": f"Checks {uuid4().hex}"})["id"])
+
+
+PLACES: Mapping[str, Callable[[Gateway], str]] = {
+    "notes": empty_page,
+    "boards": empty_board,
+    "chat": empty_channel,
+    "mail": empty_label,
+}
 """Create the place for each connector."""
 
 

@@ -131,9 +131,17 @@ class Account:
         finally:
             # Also after an interrupt, since the request was sent and its object would remain.
             result = await task
-            if created_id := object_id(result):
-                self.created.append(Created(kind, created_id, lambda: remove(created_id)))
+            self.adopt(kind, object_id(result), remove)
         return result
+
+    def adopt(self, kind: str, object_id: str, remove: Remove) -> None:
+        """Remove an object after the checks, once, however often it is adopted. An empty ID is none."""
+        if object_id and (kind, object_id) not in {(one.kind, one.object_id) for one in self.created}:
+            self.created.append(Created(kind, object_id, lambda: remove(object_id)))
+
+    def release(self, kind: str, object_id: str) -> None:
+        """Do not remove an object that no longer exists."""
+        self.created = [one for one in self.created if (one.kind, one.object_id) != (kind, object_id)]
 
     async def once(self, make: Callable[["Account"], Awaitable[T]]) -> T:
         """Return the result of *make*, which several checks share and only the first one awaits."""

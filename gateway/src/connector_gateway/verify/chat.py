@@ -1,6 +1,7 @@
 """Checks of the facts of ``connectors/chat/facts.toml``."""
 
 import re
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
@@ -11,7 +12,6 @@ from connector_gateway.verify.account import (
     LACKS_SCOPE,
     TEXT,
     Account,
-    Created,
     NotCheckable,
     UnsuitablePlace,
     VendorReply,
@@ -179,23 +179,23 @@ async def reacted_message(account: Account) -> Any:
 
 async def long_messages(account: Account) -> list[Any]:
     """Post a long message, and return the messages that the vendor made of it."""
-    created = await create(account, text="a" * 2 * LONGEST_EDIT)
-    return await _created_with(account, created, lambda text: set(text) == {"a"})
+    await create(account, text="a" * 2 * LONGEST_EDIT)
+    return await _created_with(account, lambda text: set(text) == {"a"})
 
 
 async def lost_messages(account: Account) -> list[Any]:
     """Post a message whose response is lost, and return all messages with its text."""
     make = account.call_losing_response("post_message", channel=account.place, text=LOST)
     remove = partial(delete, account)
-    created = await account.create("message", make, lambda one: str(one["message_ts"]), remove)
-    return await _created_with(account, created, LOST.__eq__)
+    await account.create("message", make, lambda one: str(one["message_ts"]), remove)
+    return await _created_with(account, LOST.__eq__)
 
 
-async def _created_with(account: Account, created: Any, is_ours: Any) -> list[Any]:
+async def _created_with(account: Account, is_ours: Callable[[str], bool]) -> list[Any]:
     """Return the messages with a text that one post created. All are deleted afterwards."""
     found = [one for one in await messages(account) if is_ours(one["text"])]
-    for ts in {one["ts"] for one in found} - {created["message_ts"]}:
-        account.created.append(Created("message", ts, partial(delete, account, ts)))
+    for one in found:
+        account.adopt("message", one["ts"], partial(delete, account))
     return found
 
 
