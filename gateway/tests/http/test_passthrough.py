@@ -74,7 +74,7 @@ def test_every_status_of_the_vendor_is_returned(gateway: Gateway, status: int) -
     assert 1 == len(gateway.journal("notes"))
 
 
-@requirement("requests-17")
+@requirement("requests-18")
 def test_a_fraction_is_sent_as_a_number(gateway: Gateway) -> None:
     page = {"method": "PATCH", "path": f"/v1/pages/{gateway.examples('notes')['page_id']}"}
     reply = send(gateway, **page, body={"properties": {"Value": {"number": 0.1}}})
@@ -82,7 +82,7 @@ def test_a_fraction_is_sent_as_a_number(gateway: Gateway) -> None:
     assert 0.1 == reply.data["body"]["properties"]["Value"]["number"]
 
 
-@requirement("requests-17")
+@requirement("requests-18")
 def test_a_fraction_that_would_lose_digits_is_rejected(gateway: Gateway) -> None:
     path = f"/v1/connections/{gateway.connections['notes']}/request"
     text = '{"method": "PATCH", "path": "/v1/pages/x", "body": [0.1234567890123456789]}'
@@ -299,6 +299,43 @@ def test_a_dry_run_returns_the_request_and_sends_nothing(gateway: Gateway) -> No
 @requirement("requests-9")
 def test_mentions_cannot_be_neutralised(gateway: Gateway) -> None:
     assert "Prefer" == send(gateway, http_headers={"Prefer": "mentions=neutralise"}, **ME).facts[0]["parameter"]
+
+
+@requirement("requests-9")
+def test_the_response_cannot_be_lost(gateway: Gateway) -> None:
+    assert "Prefer" == send(gateway, http_headers={"Prefer": "lose-response"}, **ME).facts[0]["parameter"]
+
+
+# Lost responses
+
+
+@requirement("requests-17")
+def test_a_lost_response_is_resolved_with_the_key(gateway: Gateway) -> None:
+    message = {"channel": gateway.examples("chat")["channel_id"], "text": "Said once", "idempotency_key": "lost-1"}
+    first = gateway.post("/chat/messages", headers={"Prefer": "lose-response"}, **message)
+    repeated = gateway.post("/chat/messages", **message)
+
+    assert "lose-response" == first.headers["Preference-Applied"]
+    assert 200 == repeated.status
+    assert 1 == [path for _, path, _ in gateway.journal("chat")].count(POST_MESSAGE)
+
+
+@requirement("requests-17")
+def test_losing_a_response_requires_an_idempotency_key(gateway: Gateway) -> None:
+    message = {"channel": gateway.examples("chat")["channel_id"], "text": "Never said"}
+    reply = gateway.post("/chat/messages", headers={"Prefer": "lose-response"}, **message)
+
+    assert (422, "Idempotency-Key") == (reply.status, reply.facts[0]["parameter"])
+    assert [] == gateway.journal("chat")
+
+
+@requirement("requests-17")
+def test_losing_a_response_requires_the_permission(gateway: Gateway) -> None:
+    message = {"channel": gateway.examples("chat")["channel_id"], "text": "Never said", "idempotency_key": "lost-2"}
+    reply = gateway.with_key().post("/chat/messages", headers={"Prefer": "lose-response"}, **message)
+
+    assert "operation_not_allowed" == reply.code
+    assert [] == gateway.journal("chat")
 
 
 # Within the vendor's API

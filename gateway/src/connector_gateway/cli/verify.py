@@ -84,7 +84,7 @@ async def _verify(
             raise click.BadParameter(
                 f"{connection_id} is not a connection of {connector} that the key can use.", param_hint="--connection"
             )
-        account = Account(CONNECTORS[connector], connection_id, partial(_body, target), place)
+        account = Account(CONNECTORS[connector], connection_id, partial(call_gateway, target), place)
         # As at an interrupt by the keyboard, the checks end and what they created is removed.
         if task := asyncio.current_task():
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -110,15 +110,18 @@ async def _target(description: Path | None) -> AsyncIterator[GatewayTarget]:
     target, described = resolve_target(description.parent), describe(description.parent)
     operator = replace(target, key=described["operator_token"])
     key = {"workspace_id": described["workspace_id"], "scope": "read_write", "name": "verify", "passthrough": True}
-    created = (await _body(operator, "POST", "/v1/keys", key))["data"]
+    created = (await call_gateway(operator, "POST", "/v1/keys", key))["data"]
     try:
         yield replace(target, key=created["key"])
     finally:
-        await _body(operator, "DELETE", f"/v1/keys/{created['key_id']}", {})
+        await call_gateway(operator, "DELETE", f"/v1/keys/{created['key_id']}", {})
 
 
-async def _body(target: GatewayTarget, method: str, path: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (await send(target, method, path, values)).body
+async def call_gateway(
+    target: GatewayTarget, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+) -> Mapping[str, Any]:
+    """Return the body of a response of the gateway. See ``Send``."""
+    return (await send(target, method, path, values, headers)).body
 
 
 def _print_progress(result: FactResult) -> None:

@@ -23,6 +23,7 @@ from connector_gateway.core.calls.operation_call import (
     cursor_scope,
     object_lock,
 )
+from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.core.connections import Connection, ConnectionLifecycle, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.core.connector_config import ConnectorConfig
@@ -43,6 +44,7 @@ from connector_gateway.kit.events import Events
 from connector_gateway.kit.models import Params, Position
 from connector_gateway.kit.operation import UNKNOWN_REQUESTS, AnyOperation
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
+from connector_gateway.kit.upstream.lost_responses import ResponseLosingClient
 from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import activate_redaction
@@ -135,6 +137,8 @@ class CallExecutor:
             params = arguments.read(operation.params, keyed=writes and operation.keyed)
             if not operation.keyed:
                 _check_not_keyed(run, arguments)
+            elif run.loses_response:
+                _check_may_lose_response(caller, connector, arguments)
             run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             cost = self._costs.start(arrived_at, connection.connection_id, operation.name, operation.requests)
@@ -276,7 +280,8 @@ class CallExecutor:
         connector = connection.connector
         run.redaction = connection.redaction
         activate_redaction(connection.redaction)
-        return UpstreamClient(
+        create_client = ResponseLosingClient if run.loses_response else UpstreamClient
+        return create_client(
             self._services[connector],
             connection,
             pacer(
@@ -332,6 +337,21 @@ def _check_not_keyed(run: Run, arguments: Arguments) -> None:
         raise InvalidParameters(
             "The gateway cannot neutralise mentions in a request of your own.",
             {"parameter": "Prefer", "message": "Not accepted", "value": f"mentions={truncate(run.mentions)}"},
+        )
+    if run.loses_response:
+        raise InvalidParameters(
+            "A request of your own must not lose its response, because no repeat could resolve it.",
+            {"parameter": "Prefer", "message": "Not accepted", "value": "lose-response"},
+        )
+
+
+def _check_may_lose_response(caller: Caller, connector: str, arguments: Arguments) -> None:
+    """Raise an error unless *caller* may ask for a lost response, and can resolve it by repeating the call."""
+    caller.check_allowed(connector, REQUEST)
+    if arguments.key is None:
+        raise InvalidParameters(
+            "A call that loses a response must have an idempotency key.",
+            {"parameter": "Idempotency-Key", "message": "Required by the preference lose-response"},
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
+from uuid import uuid4
 
 from connector_gateway.core.calls.passthrough import REQUEST
 from connector_gateway.kit.operation import AnyConnector
@@ -16,12 +17,11 @@ TEXT = "connector-gateway verify"
 """The title or text of every object that checks create."""
 
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
+LACKS_SCOPE = "The connection lacks a scope."
 FAILED = "The vendor failed."
 FORBIDDEN = "The connection lacks permission."
-RATE_LIMITED = "rate_limited"
-
-MISSING = frozenset({404, 410})
-"""Statuses of the removal of an object that a check has removed."""
+RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "outcome_unknown"
+LOSE_RESPONSE = {"Prefer": "lose-response"}
 
 POLL_SECONDS = 1.0
 """Seconds between two requests that wait for an effect."""
@@ -30,7 +30,9 @@ POLL_SECONDS = 1.0
 class Send(Protocol):
     """Sends a request to the gateway and returns the body of its response."""
 
-    async def __call__(self, method: str, path: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def __call__(
+        self, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+    ) -> Mapping[str, Any]:
         """Send *values* as the query of a GET, or as the JSON body."""
 
 
@@ -41,6 +43,7 @@ class CallFailed(Exception):
         super().__init__(body["error"]["message"])
         self.body = body
         self.code: str = body["error"]["code"]
+        self.retry_after: float | None = body.get("retry_after")
 
 
 class NotCheckable(Exception):
@@ -119,16 +122,28 @@ class Account:
 
     async def call(self, name: str, /, **params: Any) -> Any:
         """Call an operation and return its data. Raises ``CallFailed`` for an error."""
-        (operation,) = (one for one in self._connector.operations if one.name == name)
-        in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
-        values = {key: value for key, value in params.items() if key not in in_path}
-        path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
-        return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values})
+        return await self._call(name, params)
 
-    async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str | None], remove: Remove) -> T:
+    async def call_losing_response(self, name: str, /, **params: Any) -> Any:
+        """Call a write that loses the vendor's response, repeat it with its key until it succeeds, and return its data.
+
+        The connection to the vendor is closed as soon as the first request that writes is sent.
+        """
+        key = {"Idempotency-Key": uuid4().hex}
+        headers = key | LOSE_RESPONSE
+        while True:
+            try:
+                return await self._call(name, params, headers)
+            except CallFailed as error:
+                if error.code != OUTCOME_UNKNOWN or error.retry_after is None:
+                    raise
+                await asyncio.sleep(error.retry_after)
+            headers = key
+
+    async def create(self, kind: str, make: Awaitable[T], object_id: Callable[[T], str], remove: Remove) -> T:
         """Create an object that is removed after the checks, even if they are interrupted while it is created.
 
-        *object_id* returns None if nothing was created.
+        *object_id* returns an empty text if none was created.
         """
         task = asyncio.ensure_future(make)
         try:
@@ -136,8 +151,7 @@ class Account:
         finally:
             # Also after an interrupt, since the request was sent and its object would remain.
             result = await task
-            if created_id := object_id(result):
-                self.created.append(Created(kind, created_id, partial(remove, created_id)))
+            self.adopt(kind, object_id(result), remove)
         return result
 
     async def wait_until(self, is_met: Callable[[], Awaitable[bool]]) -> bool:
@@ -148,6 +162,15 @@ class Account:
                 return True
             await asyncio.sleep(POLL_SECONDS)
         return await is_met()
+
+    def adopt(self, kind: str, object_id: str, remove: Remove) -> None:
+        """Remove an object after the checks, once, however often it is adopted. An empty ID is none."""
+        if object_id and (kind, object_id) not in {(one.kind, one.object_id) for one in self.created}:
+            self.created.append(Created(kind, object_id, partial(remove, object_id)))
+
+    def release(self, kind: str, object_id: str) -> None:
+        """Do not remove an object that no longer exists."""
+        self.created = [one for one in self.created if (one.kind, one.object_id) != (kind, object_id)]
 
     async def once(self, make: Callable[["Account"], Awaitable[T]]) -> T:
         """Return the result of *make*, which several checks share and only the first one awaits."""
@@ -161,8 +184,7 @@ class Account:
         remaining = []
         for one in reversed(self.created):
             try:
-                status = (await one.remove()).status
-                removed = status < 300 or status in MISSING
+                removed = (await one.remove()).status < 300
             except (CallFailed, NotCheckable):
                 removed = False
             if not removed:
@@ -170,11 +192,20 @@ class Account:
         self.created.clear()
         return remaining
 
-    async def _sent(self, method: str, path: str, values: Mapping[str, Any]) -> Any:
-        body = await self._send(method, path, values)
+    async def _call(self, name: str, params: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
+        (operation,) = (one for one in self._connector.operations if one.name == name)
+        in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
+        values = {key: value for key, value in params.items() if key not in in_path}
+        path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
+        return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values}, headers)
+
+    async def _sent(
+        self, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
+    ) -> Any:
+        body = await self._send(method, path, values, headers)
         while "error" in body and body["error"]["code"] == RATE_LIMITED:
             await asyncio.sleep(body["retry_after"])
-            body = await self._send(method, path, values)
+            body = await self._send(method, path, values, headers)
         if "error" in body:
             raise CallFailed(body)
         return body["data"]

@@ -112,8 +112,8 @@ async def create(account: Account, kind: str, properties: Any, associations: Any
     return await account.create(kind, make, _created_id, partial(_archive, account, kind))
 
 
-def _created_id(reply: VendorReply) -> str | None:
-    return str(reply.body["id"]) if reply.status < 300 else None
+def _created_id(reply: VendorReply) -> str:
+    return str(reply.body["id"]) if reply.status < 300 else ""
 
 
 async def _archive(account: Account, kind: str, object_id: str) -> VendorReply:
@@ -428,6 +428,7 @@ async def _amounts_in_text(account: Account) -> None:
 async def _archived_is_404(account: Account) -> None:
     created = await create(account, "contact", {"email": await new_email(account)})
     archived = await _archive(account, "contact", created.body["id"])
+    account.release("contact", created.body["id"])
     reply = await send(account, "GET", f"{OBJECTS}/contacts/{created.body['id']}")
     expect([204, 404], [archived.status, reply.status])
 

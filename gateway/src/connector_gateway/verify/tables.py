@@ -107,8 +107,8 @@ async def create(account: Account, *rows: Any) -> VendorReply:
     return allowed(await account.create("records", make, _created_ids, remove))
 
 
-def _created_ids(reply: VendorReply) -> str | None:
-    return ",".join(one["id"] for one in reply.body["records"]) if reply.status < 300 else None
+def _created_ids(reply: VendorReply) -> str:
+    return ",".join(one["id"] for one in reply.body["records"]) if reply.status < 300 else ""
 
 
 async def own_record(account: Account) -> str:
@@ -120,7 +120,7 @@ async def own_record(account: Account) -> str:
     async def remove(record_id: str) -> VendorReply:
         return await account.request("DELETE", f"{table_path}/{record_id}")
 
-    created = await account.create("record", make, lambda one: one["created"][0] if one["created"] else None, remove)
+    created = await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)
     record_id: str = created["created"][0]
     return record_id
 

@@ -48,7 +48,7 @@ def _unknown_property(body: Any) -> None:
 
 
 def _accepted(exchange: Exchange) -> None:
-    exchange.status, exchange.body = 201, {"id": "999999999998", "properties": {}}
+    exchange.status, exchange.body = 201, {"id": "", "properties": {}}
 
 
 def _code(code: str) -> Change:

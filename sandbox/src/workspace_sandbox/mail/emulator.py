@@ -27,6 +27,7 @@ from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.error_responses import FORCED, THROTTLES, ApiError
 from workspace_sandbox.mail.http_request import HttpRequest, Reply
+from workspace_sandbox.mail.lies import LIES
 from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
@@ -64,6 +65,7 @@ class MailEmulator(Emulator):
     user_actions = ACTS
     routes = ROUTES
     errors = mail_errors
+    lies = LIES
     oauth: GoogleOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {

@@ -109,6 +109,9 @@ class Run(Struct):
     dry_run: bool = False
     """Whether the call only describes the write, without sending it."""
 
+    loses_response: bool = False
+    """Whether the call loses the response to its first vendor request that writes."""
+
     mentions: str | None = None
     """The preference of the call for mentions of people in its texts."""
 

@@ -31,6 +31,8 @@ def common_headers(context: RequestContext) -> RawHeaders:
         if run.allowance.is_local:
             headers.append((b"x-service-counting", b"local-share"))
     applied = [b"dry-run"] if run.dry_run else []
+    if run.loses_response:
+        applied.append(b"lose-response")
     if run.mentions == NEUTRALISE and context.prefers(b"mentions"):
         applied.append(b"mentions=neutralise")
     if applied:

@@ -97,6 +97,7 @@ class OperationEndpoint:
         context, edge, operation = RequestContext(scope, receive), self._edge, self._operation
         if operation.scope == "write":
             context.run.dry_run = context.prefers(b"dry-run")
+            context.run.loses_response = context.prefers(b"lose-response")
             context.run.mentions = context.preference(b"mentions")
         try:
             caller = await edge.authenticate(context)
