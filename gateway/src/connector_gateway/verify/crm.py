@@ -24,6 +24,9 @@ CREATOR = ("hs_object_source", "hs_object_source_id")
 
 INVALID = (400, "VALIDATION_ERROR")
 
+LOST = f"{TEXT}: response lost"
+"""The name of a deal whose response is lost."""
+
 NOTE_TIME = "2026-01-02T03:04:05.678Z"
 DEAL_TO_CONTACT, NOTE_TO_DEAL = 3, 214
 
@@ -163,6 +166,19 @@ async def own_deal(account: Account) -> str:
         raise
     deal_id: str = created["deal_id"]
     return deal_id
+
+
+async def lost_deals(account: Account) -> list[str]:
+    """Create a deal whose response is lost, and return the IDs of all deals that this created."""
+    contact_id, (pipeline, *_) = await account.once(own_contact), await account.once(pipelines)
+    before = await linked(account, "contact", contact_id, "deal")
+    stages = {"pipeline": pipeline["id"], "dealstage": pipeline["stages"][0]["id"]}
+    make = account.call_losing_response("create_deal", dealname=LOST, contact_id=contact_id, **stages)
+    await account.create("deal", make, lambda one: str(one["deal_id"]), partial(_archive, account, "deal"))
+    created = set(await linked(account, "contact", contact_id, "deal")) - set(before)
+    for deal_id in created:
+        account.adopt("deal", deal_id, partial(_archive, account, "deal"))
+    return list(created)
 
 
 async def logged_note(account: Account) -> str:
@@ -352,6 +368,11 @@ async def _two_way_associations(account: Account) -> None:
         await linked(account, "deal", deal_id, "contact"),
     )
     expect((True, True), (forth == [deal_id], back == [contact_id]))
+
+
+@CHECKS.writes
+async def _lost_deal_is_found(account: Account) -> None:
+    expect(1, len(await account.once(lost_deals)))
 
 
 @CHECKS.writes

@@ -1,6 +1,6 @@
 """Checks of the facts of ``connectors/tables/facts.toml``."""
 
-from datetime import UTC, datetime
+from functools import partial
 from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +12,9 @@ PERMISSIONS = frozenset({"none", "read", "comment", "edit", "create", "owner"})
 
 SAMPLE_URL = "https://example.com/"
 """A file for the vendor to fetch. It is at an address that RFC 2606 reserves."""
+
+LOST = f"{TEXT}: response lost"
+"""The text of a record whose response is lost."""
 
 SCHEMA = "/v0/meta/bases/{}/tables"
 
@@ -116,13 +119,28 @@ async def own_record(account: Account) -> str:
     table_path, name = await account.once(path), await account.once(text_field)
     place = {"base_id": account.place, "table": table_path.rpartition("/")[2]}
     make = account.call("create_records", **place, records=[{name: TEXT}])
-
-    async def remove(record_id: str) -> VendorReply:
-        return await account.request("DELETE", f"{table_path}/{record_id}")
-
+    remove = partial(_delete, account, table_path)
     created = await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)
     record_id: str = created["created"][0]
     return record_id
+
+
+async def lost_records(account: Account) -> list[str]:
+    """Create a record whose response is lost, and return the IDs of all records that this created."""
+    table_path, name = await account.once(path), await account.once(text_field)
+    place = {"base_id": account.place, "table": table_path.rpartition("/")[2]}
+    make = account.call_losing_response("create_records", **place, records=[{name: LOST}])
+    remove = partial(_delete, account, table_path)
+    await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)
+    found = await found_by(account, f"{{{name}}}='{LOST}'")
+    ids = [one["id"] for one in found["records"]]
+    for record_id in ids:
+        account.adopt("record", record_id, remove)
+    return ids
+
+
+async def _delete(account: Account, table_path: str, record_id: str) -> VendorReply:
+    return await account.request("DELETE", f"{table_path}/{record_id}")
 
 
 async def record(account: Account, **query: Any) -> VendorReply:
@@ -334,10 +352,14 @@ async def _filter_by_id(account: Account) -> None:
 async def _filter_without_lag(account: Account) -> None:
     record_id = await account.once(own_record)
     table_id = (await account.once(path)).rpartition("/")[2]
-    since = f"{datetime.now(UTC).year - 1}-01-01T00:00:00.000Z"
-    found = await found_by(account, f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{since}'))")
+    found = await found_by(account, "IS_AFTER(CREATED_TIME(), DATETIME_PARSE('2020-01-01T00:00:00.000Z'))")
     read = await account.call("read_records", base_id=account.place, table=table_id)
     expect((True, True), (record_id in [one["id"] for one in found["records"]], bool(read)))
+
+
+@CHECKS.writes
+async def _lost_record_is_found(account: Account) -> None:
+    expect(1, len(await account.once(lost_records)))
 
 
 @CHECKS.writes

@@ -101,6 +101,7 @@ LIES: Mapping[str, Lie] = {
     "two-way-associations": Lie(
         "POST /crm/associations/2026-09/contacts/deals/batch/read", reply(207, {"results": []})
     ),
+    "lost-deal-is-found": Lie(f"POST {OBJECTS}/deals/batch/read", reply(200, {"results": []})),
     "numbers-of-associations": Lie(
         "POST /crm/associations/2026-09/deals/contacts/batch/read", every("typeId", lambda _: 4)
     ),

@@ -21,6 +21,10 @@ def _formula(exchange: Exchange) -> str:
     return exchange.query.get("filterByFormula", "")
 
 
+def _finds_since(year: str) -> Any:
+    return lambda exchange: f"CREATED_TIME(), DATETIME_PARSE('{year}" in _formula(exchange)
+
+
 def _error_type(exchange: Exchange) -> Any:
     error = exchange.body.get("error")
     return error["type"] if isinstance(error, dict) else error
@@ -117,7 +121,10 @@ LIES: Mapping[str, Lie] = {
     ),
     "fields-by-id": Lie(READ, when(lambda one: "returnFieldsByFieldId" in one.query, edit(_other_names))),
     "filter-by-id": Lie(LIST, when(lambda one: _formula(one).startswith("RECORD_ID"), edit(_no_records))),
-    "filter-without-lag": Lie(LIST, when(lambda one: "CREATED_TIME" in _formula(one), edit(_no_records))),
+    "filter-without-lag": Lie(LIST, when(_finds_since("2020"), edit(_no_records))),
+    "lost-record-is-found": Lie(
+        LIST, when(_finds_since("2"), when(lambda one: not _finds_since("2020")(one), edit(_no_records)))
+    ),
     "whole-seconds": Lie(READ, every("createdTime", lambda value: value.replace(".000Z", ".402Z"))),
     "offset-until-end": Lie(
         LIST,
