@@ -21,6 +21,10 @@ def _sends(name: str) -> Any:
     return lambda exchange: name in exchange.sent.get("properties", {})
 
 
+def _has_one_end(exchange: Exchange) -> bool:
+    return [len(row["to"]) for row in exchange.body["results"]] == [1]
+
+
 def _filters(exchange: Exchange) -> list[Any]:
     return [one for group in exchange.sent.get("filterGroups", ()) for one in group["filters"]]
 
@@ -99,7 +103,7 @@ LIES: Mapping[str, Lie] = {
         rf"GET {OBJECTS}/deals/\d+", every("hs_object_source_id", lambda value: value and f"{value}0")
     ),
     "two-way-associations": Lie(
-        "POST /crm/associations/2026-09/contacts/deals/batch/read", reply(207, {"results": []})
+        "POST /crm/associations/2026-09/contacts/deals/batch/read", when(_has_one_end, reply(207, {"results": []}))
     ),
     "lost-deal-is-found": Lie(f"POST {OBJECTS}/deals/batch/read", reply(200, {"results": []})),
     "numbers-of-associations": Lie(

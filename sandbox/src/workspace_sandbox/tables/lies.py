@@ -1,5 +1,6 @@
 """Responses that contradict the facts about Airtable."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -101,7 +102,11 @@ LIES: Mapping[str, Lie] = {
     ),
     "ten-records-at-most": Lie(CREATE, when(lambda one: len(_cells(one)) == 11, reply(200, ACCEPTED))),
     "atomic-batches": Lie(
-        LIST, when(lambda one: "}='" in _formula(one), reply(200, {"records": [{"id": "recAAAAAAAAAAAAAA"}]}))
+        LIST,
+        when(
+            lambda one: re.search("}='[0-9a-f]{16}'", _formula(one)),
+            reply(200, {"records": [{"id": "recAAAAAAAAAAAAAA"}]}),
+        ),
     ),
     "unknown-field-is-422": Lie(
         CREATE, when(lambda one: len(_cells(one)) == 1 and _fails_with("UNKNOWN_FIELD_NAME")(one), edit(_other_type))
