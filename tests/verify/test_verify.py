@@ -15,6 +15,7 @@ from facts_reference import citations
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.cli.verify import call_gateway
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.verify.account import Account
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
@@ -39,6 +40,25 @@ def empty_board(gateway: Gateway) -> str:
     return str(vendor(gateway, "boards", "POST", "/1/boards", body)["id"])
 
 
+def own_company(gateway: Gateway) -> str:
+    body = {"properties": {"name": "Checks", "domain": "checks.example"}, "associations": []}
+    return str(vendor(gateway, "crm", "POST", "/crm/objects/2026-09/companies", body)["id"])
+
+
+def empty_base(gateway: Gateway) -> str:
+    fields = [
+        {"name": "Name", "type": "singleLineText"},
+        {"name": "Notes", "type": "multilineText"},
+        {"name": "Status", "type": "singleSelect", "options": {"choices": [{"name": "Done"}]}},
+        {"name": "Attachments", "type": "multipleAttachments"},
+        {"name": "Number", "type": "number", "options": {"precision": 1}},
+        {"name": "Date", "type": "date", "options": {"dateFormat": {"name": "iso"}}},
+    ]
+    tables = [{"name": "Table 1", "fields": fields}, {"name": "Table 2", "fields": fields[:1]}]
+    body = {"workspaceId": gateway.examples("tables")["workspace_id"], "name": "Checks", "tables": tables}
+    return str(vendor(gateway, "tables", "POST", "/v0/meta/bases", body)["id"])
+
+
 def empty_channel(gateway: Gateway) -> str:
     body = {"name": f"checks-{uuid4().hex}"}
     return str(vendor(gateway, "chat", "POST", "/api/conversations.create", body)["channel"]["id"])
@@ -53,6 +73,8 @@ PLACES: Mapping[str, Callable[[Gateway], str]] = {
     "boards": empty_board,
     "chat": empty_channel,
     "mail": empty_label,
+    "crm": own_company,
+    "tables": empty_base,
 }
 """Create the place for each connector."""
 
@@ -65,12 +87,15 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
             sandbox,
             tmp_path_factory.mktemp("verify"),
             connectors=UNTHROTTLED,
+            files=PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1"),
             GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20",
             GATEWAY_GRACE_SECONDS="5",
         ) as started,
     ):
         for name in EMULATORS:
             started.clear(name)
+        started.knob("crm", search_lag_seconds=0)
+        started.knob("tables", fetch_seconds=0)
         yield started.with_key(passthrough=True, calls_per_minute=1_000_000)
 
 
@@ -84,7 +109,8 @@ def vendor(gateway: Gateway, connector: str, method: str, path: str, body: Any =
 def account(gateway: Gateway, connector: str, place: str | None = None) -> Account:
     target = GatewayTarget(gateway.base_url, gateway.key, "", {}, "")
 
-    return Account(CONNECTORS[connector], gateway.connections[connector], partial(call_gateway, target), place)
+    request = partial(call_gateway, target)
+    return Account(CONNECTORS[connector], gateway.connections[connector], request, place, patience_seconds=1)
 
 
 def verify(gateway: Gateway, connector: str, place: str | None) -> Sequence[FactResult]:

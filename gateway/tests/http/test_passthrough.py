@@ -74,6 +74,28 @@ def test_every_status_of_the_vendor_is_returned(gateway: Gateway, status: int) -
     assert 1 == len(gateway.journal("notes"))
 
 
+@requirement("requests-18")
+def test_a_fraction_is_sent_as_a_number(gateway: Gateway) -> None:
+    page = {"method": "PATCH", "path": f"/v1/pages/{gateway.examples('notes')['page_id']}"}
+    reply = send(gateway, **page, body={"properties": {"Value": {"number": 0.1}}})
+
+    assert 0.1 == reply.data["body"]["properties"]["Value"]["number"]
+
+
+@requirement("requests-18")
+def test_a_fraction_that_would_lose_digits_is_rejected(gateway: Gateway) -> None:
+    path = f"/v1/connections/{gateway.connections['notes']}/request"
+    text = '{"method": "PATCH", "path": "/v1/pages/x", "body": [0.1234567890123456789]}'
+    reply = gateway.request("POST", path, content=text.encode(), headers={"Content-Type": "application/json"})
+
+    assert (422, "body", "Contains a number with more digits than a double has") == (
+        reply.status,
+        reply.facts[0]["parameter"],
+        reply.facts[0]["message"],
+    )
+    assert [] == gateway.journal("notes")
+
+
 @requirement("requests-1")
 def test_a_head_request_has_no_body(gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=200, headers={"ETag": '"1"'})

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
@@ -18,8 +19,12 @@ TEXT = "connector-gateway verify"
 AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
 LACKS_SCOPE = "The connection lacks a scope."
 FAILED = "The vendor failed."
+FORBIDDEN = "The connection lacks permission."
 RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "outcome_unknown"
 LOSE_RESPONSE = {"Prefer": "lose-response"}
+
+POLL_SECONDS = 1.0
+"""Seconds between two requests that wait for an effect."""
 
 
 class Send(Protocol):
@@ -58,6 +63,13 @@ class VendorReply:
     body: Any
 
 
+def allowed(reply: VendorReply) -> VendorReply:
+    """Return *reply*. Raises ``NotCheckable`` if the connection may not send such a request."""
+    if reply.status == 403:
+        raise NotCheckable(FORBIDDEN)
+    return reply
+
+
 @dataclass(frozen=True)
 class Created:
     """An object that a check created, and its removal."""
@@ -74,10 +86,18 @@ Remove = Callable[[str], Awaitable[VendorReply]]
 class Account:
     """An account of a vendor, reached through a connection of a running gateway."""
 
-    def __init__(self, connector: AnyConnector, connection_id: str, send: Send, place: str | None = None) -> None:
+    def __init__(
+        self,
+        connector: AnyConnector,
+        connection_id: str,
+        send: Send,
+        place: str | None = None,
+        patience_seconds: float = 60.0,
+    ) -> None:
         self._connector = connector
         self._connection_id = connection_id
         self._send = send
+        self._patience_seconds = patience_seconds
         self.place = place or ""
         """The object in which checks may write. Empty if they may not."""
 
@@ -134,10 +154,19 @@ class Account:
             self.adopt(kind, object_id(result), remove)
         return result
 
+    async def wait_until(self, is_met: Callable[[], Awaitable[bool]]) -> bool:
+        """Return True as soon as *is_met* does, or False after a minute."""
+        polls = int(self._patience_seconds / POLL_SECONDS)
+        for _ in range(polls):
+            if await is_met():
+                return True
+            await asyncio.sleep(POLL_SECONDS)
+        return await is_met()
+
     def adopt(self, kind: str, object_id: str, remove: Remove) -> None:
         """Remove an object after the checks, once, however often it is adopted. An empty ID is none."""
         if object_id and (kind, object_id) not in {(one.kind, one.object_id) for one in self.created}:
-            self.created.append(Created(kind, object_id, lambda: remove(object_id)))
+            self.created.append(Created(kind, object_id, partial(remove, object_id)))
 
     def release(self, kind: str, object_id: str) -> None:
         """Do not remove an object that no longer exists."""

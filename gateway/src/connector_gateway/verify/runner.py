@@ -5,7 +5,15 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-from connector_gateway.verify.account import AT_LIMIT, FAILED, LACKS_SCOPE, Account, CallFailed, NotCheckable
+from connector_gateway.verify.account import (
+    AT_LIMIT,
+    FAILED,
+    FORBIDDEN,
+    LACKS_SCOPE,
+    Account,
+    CallFailed,
+    NotCheckable,
+)
 from connector_gateway.verify.checks import Check, Checks, Contradicted
 from connector_gateway.verify.facts import Fact
 
@@ -15,7 +23,7 @@ ENDS = frozenset({"connection_revoked", "connection_not_found", "upstream_unavai
 """Errors after which no check can succeed."""
 
 LIMITS = {
-    "upstream_forbidden": "The connection lacks permission.",
+    "upstream_forbidden": FORBIDDEN,
     "connection_scope_missing": LACKS_SCOPE,
     "upstream_rate_limited": AT_LIMIT,
     "upstream_timeout": "The vendor did not respond in time.",

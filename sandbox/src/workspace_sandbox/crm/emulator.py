@@ -13,6 +13,7 @@ from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import WebhookSender
 from workspace_sandbox.crm.error_responses import ApiError, error_page
+from workspace_sandbox.crm.lies import LIES
 from workspace_sandbox.crm.rate_limits import RateLimiter
 from workspace_sandbox.crm.routes import ROUTES, ApiRoute
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
@@ -60,6 +61,7 @@ class CrmEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
+    lies = LIES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
     errors = error_responses

@@ -20,6 +20,7 @@ from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
 from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
 from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
+from workspace_sandbox.tables.lies import LIES
 from workspace_sandbox.tables.rate_limits import RateLimiter
 from workspace_sandbox.tables.request import ApiRequest, read_body
 from workspace_sandbox.tables.routes import ROUTES, ApiRoute
@@ -56,6 +57,7 @@ class TablesEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
+    lies = LIES
     takes_trailing_slash = True
     errors = error_responses
     oauth: AirtableOAuth

@@ -15,11 +15,12 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, unquote
 
-from pydantic import Field
-from pydantic_core import from_json
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError, from_json
 
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import Detail, InvalidParameters
@@ -72,6 +73,22 @@ _PATH = re.compile(r"/(?!/)(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*")
 """A path of RFC 3986, without an authority before it."""
 
 
+def _with_doubles(value: Any) -> Any:
+    """Return a JSON value whose fractions are doubles. Raises an error if one would lose digits."""
+    match value:
+        case dict():
+            return {name: _with_doubles(item) for name, item in value.items()}
+        case list():
+            return [_with_doubles(item) for item in value]
+        case Decimal():
+            # Encoded as it is, it would become a text.
+            double = float(value)
+            if Decimal(repr(double)) != value:
+                raise PydanticCustomError("digits", "Contains a number with more digits than a double has")
+            return double
+    return value
+
+
 class Request(Params):
     """One request to the vendor's API."""
 
@@ -87,7 +104,7 @@ class Request(Params):
     headers: dict[str, str] = Field(default_factory=dict, max_length=50)
     """``Accept``, ``Accept-Language``, ``Content-Type``, ``Prefer`` and the ``If-…`` headers; others are rejected."""
 
-    body: Any = None
+    body: Annotated[Any, BeforeValidator(_with_doubles)] = None
     """The JSON body. A text with another ``Content-Type`` is sent as it is."""
 
     @property
