@@ -153,7 +153,6 @@ async def sent_draft(account: Account) -> tuple[Any, Any]:
     draft = (await create_draft(account, f"Subject: {TEXT}\nMessage-ID: <{token_hex(8)}@example.com>")).body
     make = send(account, "POST", "/drafts/send", {"id": draft["id"]})
     reply = await account.create("message", make, made_id, partial(trash, account))
-    account.release("draft", draft["id"])
     return draft, (await get(account, f"/messages/{made_id(reply)}", format="metadata")).body
 
 

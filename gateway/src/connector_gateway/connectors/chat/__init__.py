@@ -9,16 +9,28 @@ from connector_gateway.kit.operation import Connector, SampleCall
 
 UNREAD_FIELDS = frozenset(
     {
-        *("already_open", "app_id", "bot_id", "bot_profile", "channel", "channel_actions_count"),
-        *("channel_actions_ts", "client_msg_id", "context_team_id", "count", "created", "creator", "has_more"),
-        *("is_channel", "is_enterprise_install", "is_ext_shared", "is_general", "is_group", "is_locked"),
-        *("is_mpim", "is_org_shared", "is_pending_ext_shared", "is_shared", "name_normalized", "no_op", "ok"),
-        *("parent_conversation", "parent_user_id", "pending_shared", "pin_count", "previous_names"),
-        *("priority", "purpose", "reply_users", "reply_users_count", "subscribed", "team", "text", "topic"),
-        *("ts", "type", "unlinked", "updated", "user"),
+        *("accepted_user", "agent_session", "already_open", "app_id", "app_name", "assistant_app_thread"),
+        *("attachments", "blocks", "bot_id", "bot_profile", "channel", "channel_actions_count"),
+        *("channel_actions_ts", "client_msg_id", "connected_limited_team_ids", "connected_team_ids"),
+        *("context_team_id", "conversation_host_id", "count", "created", "creator", "display_as_bot"),
+        *("enterprise_id", "expires_in", "files", "frozen_reason", "has_more", "icons", "internal_team_ids"),
+        *("inviter", "is_archived", "is_channel", "is_enterprise_install", "is_ext_shared", "is_frozen"),
+        *("is_general", "is_global_shared", "is_group", "is_im", "is_locked", "is_moved", "is_mpim"),
+        *("is_non_threadable", "is_open", "is_org_default", "is_org_mandatory", "is_org_shared"),
+        *("is_pending_ext_shared", "is_read_only", "is_shared", "is_starred", "is_thread_only", "language"),
+        *("last_read", "latest", "latest_reply", "locale", "members", "metadata", "name", "name_normalized"),
+        *("no_op", "ok", "old_name", "oldest", "parent_conversation", "parent_user_id"),
+        *("pending_connected_team_ids", "pending_shared", "permalink", "pin_count", "pinned_info", "pinned_to"),
+        *("previous_names", "priority", "properties", "purpose", "reply_count", "reply_users"),
+        *("reply_users_count", "response_metadata", "room", "root", "shared_team_ids", "subscribed", "team"),
+        *("text", "thread_ts", "topic", "ts", "type", "unlinked", "unread_count", "unread_count_display"),
+        *("updated", "upload", "url", "user", "username", "warning", "x_files"),
     }
 )
-"""The names of documented fields in the vendor models that are not read."""
+"""The names of documented fields in the vendor models that are not read.
+
+Source: docs.slack.dev/reference/objects, and slackapi/node-slack-sdk packages/web-api/src/types/response, read 2026-11.
+"""
 
 CHAT = Connector(
     name="chat",

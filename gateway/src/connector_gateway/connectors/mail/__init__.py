@@ -8,11 +8,16 @@ from connector_gateway.kit.operation import Connector, SampleCall
 
 UNREAD_FIELDS = frozenset(
     {
-        *("historyId", "isDefault", "labelIds", "labelListVisibility", "messageListVisibility"),
-        *("replyToAddress", "resultSizeEstimate", "signature", "sizeEstimate", "snippet", "threadId", "type"),
+        *("classificationLabelValues", "color", "historyId", "id", "internalDate", "isDefault", "labelIds"),
+        *("labelListVisibility", "messageListVisibility", "messagesTotal", "messagesUnread", "payload", "raw"),
+        *("replyToAddress", "resultSizeEstimate", "signature", "sizeEstimate", "smtpMsa", "snippet"),
+        *("threadId", "threadsTotal", "threadsUnread", "treatAsAlias", "type", "verificationStatus"),
     }
 )
-"""The names of documented fields in the vendor models that are not read."""
+"""The names of documented fields in the vendor models that are not read.
+
+Source: the discovery document v1, revision 20261005.
+"""
 
 MAIL = Connector(
     name="mail",
