@@ -5,7 +5,16 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 
-from connector_gateway.verify.account import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply, allowed
+from connector_gateway.verify.account import (
+    FORBIDDEN,
+    TEXT,
+    Account,
+    CallFailed,
+    NotCheckable,
+    UnsuitablePlace,
+    VendorReply,
+    allowed,
+)
 from connector_gateway.verify.checks import Checks, expect
 
 PERMISSIONS = frozenset({"none", "read", "comment", "edit", "create", "owner"})
@@ -67,8 +76,7 @@ async def list_first(account: Account, suffix: str = "", **query: Any) -> Vendor
     """List records of the first table of the first base."""
     base_id = (await account.once(bases))[0]["id"]
     table_id = (await account.once(first_tables))[0]["id"]
-    reply = await account.request("GET", f"/v0/{base_id}/{table_id}{suffix}", query={"pageSize": 1} | query)
-    return reply if failed_with(reply)[1] != "INVALID_PERMISSIONS" else allowed(reply)
+    return allowed(await account.request("GET", f"/v0/{base_id}/{table_id}{suffix}", query={"pageSize": 1} | query))
 
 
 async def own_tables(account: Account) -> Any:
@@ -120,7 +128,13 @@ async def own_record(account: Account) -> str:
     place = {"base_id": account.place, "table": table_path.rpartition("/")[2]}
     make = account.call("create_records", **place, records=[{name: TEXT}])
     remove = partial(_delete, account, table_path)
-    created = await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)
+    try:
+        created = await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)
+    except CallFailed as error:
+        if error.code == "table_not_found":
+            # The vendor's error for a missing scope is that for a missing table.
+            raise NotCheckable(FORBIDDEN) from error
+        raise
     record_id: str = created["created"][0]
     return record_id
 
@@ -129,6 +143,7 @@ async def lost_records(account: Account) -> list[str]:
     """Create a record whose response is lost, and return the IDs of all records that this created."""
     table_path, name = await account.once(path), await account.once(text_field)
     place = {"base_id": account.place, "table": table_path.rpartition("/")[2]}
+    await account.once(own_record)
     make = account.call_losing_response("create_records", **place, records=[{name: LOST}])
     remove = partial(_delete, account, table_path)
     await account.create("record", make, lambda one: one["created"][0] if one["created"] else "", remove)

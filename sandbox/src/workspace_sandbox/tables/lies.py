@@ -91,7 +91,7 @@ LIES: Mapping[str, Lie] = {
     "primary-field-in-schema": Lie(SCHEMA, every("primaryFieldId", lambda _: "fld00000000000000")),
     "same-403-for-missing": Lie(LIST, when(lambda one: one.status == 403, reply(404, {"error": "NOT_FOUND"}))),
     "bare-404-for-path": Lie("GET /v0/meta/noSuchPath", edit(_other_type)),
-    "missing-record-is-404": Lie(READ, when(lambda one: one.status == 404, reply(403))),
+    "missing-record-is-404": Lie(READ, when(lambda one: one.status == 404, reply(410))),
     "pages-of-100": Lie(LIST, when(lambda one: one.query.get("pageSize") == "101", reply(200, ACCEPTED))),
     "unknown-view-is-422": Lie(LIST, when(_fails_with("VIEW_NAME_NOT_FOUND"), edit(_other_type))),
     "expiring-offsets": Lie(LIST, when(_fails_with("LIST_RECORDS_ITERATOR_NOT_AVAILABLE"), edit(_other_type))),
