@@ -763,7 +763,7 @@ class WriteAttempt:
     def _delete_rows(self) -> list[Put]:
         """Return statements that delete the owner rows of objects that were certainly not created."""
         for entry in self._journal.entries:
-            if not entry.may_have_taken_effect:
+            if entry.rows and not entry.may_have_taken_effect:
                 self._deletable_rows += entry.rows
                 entry.rows = []
         # Repeat them until a commit succeeds: a leftover row looks like an equal write that never ends.

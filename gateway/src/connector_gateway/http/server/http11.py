@@ -156,7 +156,8 @@ class ClientProtocol(HttpToolsProtocol):
         if self._phase is ConnectionState.LINGERING:
             return
         self.last_active_at = self.loop.time()
-        if self._phase in {ConnectionState.IDLE, ConnectionState.RESPONDING}:
+        # Compared by identity, because hashing a member of an enumeration calls Python code.
+        if self._phase is ConnectionState.IDLE or self._phase is ConnectionState.RESPONDING:
             self._enter(ConnectionState.HEAD)
         self._piece_bytes = len(data)
         self._framing_bytes += self._piece_bytes

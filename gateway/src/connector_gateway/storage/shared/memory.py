@@ -82,9 +82,10 @@ class LocalReservation(Struct):
         """
         # The units of an expired reservation are taken again, from the current time.
         self._return_units()
-        self.counters.place(self)
+        now = self.counters.clock.now()
+        self.counters.place(self, now)
         if self.wait > 0 and self.waiter is not None:
-            self.waiter.wake_others(self.counters.clock.now() + self.wait)
+            self.waiter.wake_others(now + self.wait)
         return self.wait
 
     def _return_units(self) -> None:
@@ -150,16 +151,16 @@ class LocalCounters:
         position = position or CallPosition(now)
         reservation = LocalReservation(self, charges, (position.arrived_at, position.number), now)
         reservation.is_new, position.is_new = position.is_new, False
-        self.place(reservation, now + max_wait_seconds)
+        self.place(reservation, now, now + max_wait_seconds)
         return reservation
 
-    def place(self, reservation: LocalReservation, start_by: float | None = None) -> None:
-        """Take the units of *reservation* if they fit now after those of earlier calls, otherwise queue it.
+    def place(self, reservation: LocalReservation, now: float, start_by: float | None = None) -> None:
+        """Take the units of *reservation* if they fit *now* after those of earlier calls, otherwise queue it.
 
         A new one has a *start_by*, and is rejected if it is expected to wait for longer.
         """
         self._drop_idle_before_use()
-        now, key = self.clock.now(), reservation.key
+        key = reservation.key
         requested = [(self._get_log(charge), charge) for charge in reservation.charges]
         due, slowest = now, None
         for window, charge in requested:
