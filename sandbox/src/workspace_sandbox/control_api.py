@@ -14,10 +14,10 @@ from aiohttp import web
 from workspace_sandbox.control_openapi import openapi
 from workspace_sandbox.kit.clock import ControllableClock, format_timestamp
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
+from workspace_sandbox.kit.false_vendor_facts import false_fact_field
 from workspace_sandbox.kit.faults import parse_fault
 from workspace_sandbox.kit.input_validation import Field, InvalidInput, flag, non_negative_number, read
 from workspace_sandbox.kit.knob_validation import parse_knobs
-from workspace_sandbox.kit.lies import one_lie
 from workspace_sandbox.kit.user_actions import actions_json
 from workspace_sandbox.origin_check import reject_cross_origin
 from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
@@ -176,7 +176,7 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def set_knobs(emulator: Emulator, options: Mapping[str, Any]) -> dict[str, Any]:
     """Set knobs of the emulator, and return all of them. Invalid values are rejected."""
-    readers = {"lie": one_lie(emulator.lies), **emulator.knob_readers}
+    readers = {"lie": false_fact_field(emulator.false_facts), **emulator.knob_readers}
     emulator.context.knobs.update(parse_knobs(options, emulator.context.default_knobs, readers))
     return dict(emulator.context.knobs)
 

@@ -17,7 +17,7 @@ from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallati
 from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.error_responses import ApiError
-from workspace_sandbox.notes.lies import LIES
+from workspace_sandbox.notes.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.rate_limits import RateLimiter
@@ -48,7 +48,7 @@ class NotesEmulator(Emulator):
         "user_information": "with_email",
     }
 
-    lies = LIES
+    false_facts = FALSE_FACTS
     user_actions = ACTS
     routes = ROUTES
     errors = error_responses

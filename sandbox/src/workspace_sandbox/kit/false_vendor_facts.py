@@ -1,4 +1,4 @@
-"""Lies: responses that contradict one fact about the vendor.
+"""Responses as if one registered fact about the vendor were false.
 
 The knob ``lie`` selects one, so that a program which checks the vendor's facts can be tested.
 """
@@ -16,7 +16,7 @@ from workspace_sandbox.kit.input_validation import Field
 
 @dataclass
 class Exchange:
-    """A request and its response, which a lie changes."""
+    """A request and its response, which a false fact changes."""
 
     query: Mapping[str, str]
     sent: Any
@@ -32,8 +32,8 @@ Change = Callable[[Exchange], None]
 
 
 @dataclass(frozen=True)
-class Lie:
-    """A change of the responses to matching requests."""
+class FalseFact:
+    """A change of the responses to matching requests, after which they contradict one fact."""
 
     route: str
     """The method, a blank, and a regular expression of the path."""
@@ -66,12 +66,12 @@ def parse(content: Any, content_type: str) -> Any:
     return text or {}
 
 
-def one_lie(lies: Mapping[str, Lie]) -> Field:
-    """Return the reader of the knob ``lie``: the name of a lie, or empty."""
+def false_fact_field(false_facts: Mapping[str, FalseFact]) -> Field:
+    """Return the reader of the knob ``lie``: the name of a false fact, or empty."""
 
     def read(value: Any) -> Any:
-        if value != "" and value not in lies:
-            raise ValueError(f"must be empty or one of {', '.join(sorted(lies))}")
+        if value != "" and value not in false_facts:
+            raise ValueError(f"must be empty or one of {', '.join(sorted(false_facts))}")
         return value
 
     return read
