@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_layout import count_visible_columns, format_block, format_cell, format_rows
-from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
+from connector_gateway.cli.control_char_escaping import escape_control_chars, printable_json
+from connector_gateway.cli.text_tables import count_visible_columns, format_block, format_cell, format_rows
 from harness.terminals import type_in_terminal
 
 COLUMNS = ["page_id", "title", "state"]

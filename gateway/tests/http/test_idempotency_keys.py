@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from connector_gateway.cli import main
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.http_encoding import RequestSpec
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.mcp_clients import agent
 from harness.raw_http import open_raw_connection

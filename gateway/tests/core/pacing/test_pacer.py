@@ -19,7 +19,7 @@ from connector_gateway.core.pacing.pacer import (
 )
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import NOON, LoopClock, run_in_virtual_time
 from harness.requirement import requirement
 

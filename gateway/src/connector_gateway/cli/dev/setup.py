@@ -21,6 +21,7 @@ from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
+from connector_gateway.cli.control_char_escaping import printable_json
 from connector_gateway.cli.dev.data_folder import (
     DESCRIPTION,
     HOST,
@@ -41,9 +42,8 @@ from connector_gateway.cli.installation_settings import (
 )
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
-from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.audit_entries import Actor, act_as
+from connector_gateway.core.administrative_actions import Actor, act_as
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError

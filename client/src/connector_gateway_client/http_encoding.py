@@ -11,7 +11,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from connector_gateway_client import errors
-from connector_gateway_client.exceptions import (
+from connector_gateway_client.base_errors import (
     CallerError,
     ConnectionFailed,
     GatewayError,

@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.chat import vendor_models
 from connector_gateway.connectors.chat.mapping.channels import SCOPES
-from connector_gateway.connectors.chat.mapping.keywords import folded_text, matching_keywords
+from connector_gateway.connectors.chat.mapping.keyword_matching import folded_text, matching_keywords
 from connector_gateway.kit.events import Observation, State
 
 WRITTEN_SUBTYPES = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})

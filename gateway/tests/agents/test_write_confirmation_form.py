@@ -26,13 +26,13 @@ from mcp_types import (
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.connectors.chat import CHAT
-from connector_gateway.core.calls.confirmations import CONFIRMATION_SECONDS
+from connector_gateway.core.calls.write_confirmation_tokens import CONFIRMATION_SECONDS
 from connector_gateway.kit.errors import ConfirmationRequired
-from connector_gateway.mcp.client_forms import ANSWER_SECONDS, shows_forms
-from connector_gateway.mcp.confirmation_form import MAX_CHARACTERS, confirmed_token, question
+from connector_gateway.mcp.elicitation_support import ANSWER_SECONDS, shows_forms
 from connector_gateway.mcp.stdio_proxy import StdioProxy
 from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 from connector_gateway.mcp.tools import build_tools
+from connector_gateway.mcp.write_confirmation_form import MAX_CHARACTERS, confirmed_token, question
 from gateway.tests.connectors.chat.vendor_view import find_channels
 from harness.gateway_server import Gateway, run_gateway
 from harness.mcp_clients import Mode, ProgressLog, agent, named, outcome, run_stdio_proxy
@@ -166,7 +166,7 @@ async def test_any_other_answer_sends_nothing(gateway: Gateway, answer: ElicitRe
 
 @requirement("confirmations-4")
 async def test_a_late_answer_sends_nothing(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("connector_gateway.core.calls.confirmations.CONFIRMATION_SECONDS", 0.0)
+    monkeypatch.setattr("connector_gateway.core.calls.write_confirmation_tokens.CONFIRMATION_SECONDS", 0.0)
     person = Person(ACCEPTED)
     async with agent(gateway, answer=person) as client:
         result = await post(client, gateway)

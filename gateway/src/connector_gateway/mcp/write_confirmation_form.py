@@ -17,7 +17,7 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from connector_gateway.kit.errors import ConfirmationDeclined, ConfirmationRequired
-from connector_gateway.mcp.client_forms import shows_forms
+from connector_gateway.mcp.elicitation_support import shows_forms
 from connector_gateway.mcp.text_escaping import disarm, reveal
 from connector_gateway.mcp.tools import Tool
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from connector_gateway.cli.terminal_text import escape_control_chars
+from connector_gateway.cli.control_char_escaping import escape_control_chars
 from connector_gateway.kit.models import format_timestamp
 
 GAP = "  "

@@ -18,10 +18,10 @@ from pydantic import AnyHttpUrl, AnyUrl, ValidationError
 from sqlalchemy import Row
 from typing_extensions import override
 
-from connector_gateway.core.access.agents import ACCESS_SECONDS, Agents
+from connector_gateway.core.access.agent_oauth import ACCESS_SECONDS, Agents
 from connector_gateway.core.access.keys import KeyScope
 from connector_gateway.core.calls.cursors import CursorSigner
-from connector_gateway.http.agents.clients import PREFIX, PUBLIC, AgentClient, AgentClients, is_document_url
+from connector_gateway.http.agents.client_registration import PREFIX, PUBLIC, AgentClient, AgentClients, is_document_url
 from connector_gateway.kit.clock import Clock
 
 CONSENT_SECONDS = 15 * 60.0

@@ -68,7 +68,7 @@ class ReaderSteps(ReadOnlySteps):
         raise WriteScopeRequired(f"This key may only read; it may not {step.name}.")
 
 
-class OperationCall(Struct):
+class PreparedCall(Struct):
     """One operation with its parameters, connection and clients."""
 
     operation: AnyOperation
@@ -121,7 +121,7 @@ def cursor_scope(connection: Connection, operation: AnyOperation, params: Params
     )
 
 
-def object_scope(prepared: OperationCall, step: WriteStep[Any], intent: StepInput) -> str:
+def object_scope(prepared: PreparedCall, step: WriteStep[Any], intent: StepInput) -> str:
     """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
     account, connector = step.account_scope(intent), prepared.connection.connector
     return f"{connector}/{account}" if account else connector

@@ -1,7 +1,7 @@
 """Confirmation tokens."""
 
-from connector_gateway.core.calls.confirmations import CONFIRMATION_SECONDS, Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
+from connector_gateway.core.calls.write_confirmation_tokens import CONFIRMATION_SECONDS, Confirmations
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from harness.clocks import ManualClock
 from harness.requirement import requirement

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Row, func, select
 
-from connector_gateway.core.access.agents import ACCESS_SECONDS, REDEMPTION_SECONDS, REFRESH_SECONDS, Agents, Rights
+from connector_gateway.core.access.agent_oauth import (
+    ACCESS_SECONDS,
+    REDEMPTION_SECONDS,
+    REFRESH_SECONDS,
+    Agents,
+    Rights,
+)
 from connector_gateway.core.access.keys import CODE_SECONDS, ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS

@@ -9,7 +9,7 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.gateway_url_and_key import data_folder
-from connector_gateway.cli.manage.database_actions import run_management
+from connector_gateway.cli.manage.management_without_server import run_management
 
 CONNECT_SECONDS = 5.0
 

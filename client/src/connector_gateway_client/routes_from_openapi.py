@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.http_encoding import RequestSpec
 
 OPENAPI_PATH = "/openapi.json"
 PATH = re.compile("/v1/connectors/([^/]+)/")
