@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from benchmarks import stub_vendor
-from benchmarks.load import Load, loading
+from benchmarks.load_generator import Load, loading
 from benchmarks.processes import Server, asgi, environment_of, free_port, started
 
 CALLS = 250

@@ -17,7 +17,7 @@ from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 
 
 def count_row_snapshots(feed: EventFeed, title: str) -> int:

@@ -14,7 +14,7 @@ from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 
 
 @pytest.fixture(scope="module")

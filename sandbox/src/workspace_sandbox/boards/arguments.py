@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.data.state import Position
+from workspace_sandbox.boards.data.objects import Position
 from workspace_sandbox.boards.error_responses import ApiError, invalid
 from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 from workspace_sandbox.kit.strict_json import parse_json

@@ -13,7 +13,7 @@ from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
-from workspace_sandbox.boards.data.state import Action, Author
+from workspace_sandbox.boards.data.objects import Action, Author
 from workspace_sandbox.boards.deliveries import WebhookSender
 from workspace_sandbox.boards.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.boards.rate_limits import MEMBER_ROUTES, BudgetKey, RateLimiter

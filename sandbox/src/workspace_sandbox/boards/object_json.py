@@ -4,19 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data import custom_field_objects
-from workspace_sandbox.boards.data.state import (
-    Action,
-    Board,
-    Card,
-    CardList,
-    CheckItem,
-    Checklist,
-    Label,
-    Member,
-)
-from workspace_sandbox.boards.error_responses import limit_exceeded
-from workspace_sandbox.boards.object_fields import (
+from workspace_sandbox.boards.computed_fields import (
     ACTION,
     ATTACHMENT,
     BOARD,
@@ -31,6 +19,18 @@ from workspace_sandbox.boards.object_fields import (
     ORGANIZATION,
     select_fields,
 )
+from workspace_sandbox.boards.data import custom_field_objects
+from workspace_sandbox.boards.data.objects import (
+    Action,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+)
+from workspace_sandbox.boards.error_responses import limit_exceeded
 from workspace_sandbox.kit.clock import format_timestamp
 
 DEFAULT_LIMIT = 50

@@ -7,8 +7,7 @@ from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.error_responses import require
-from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of, or_null
 from workspace_sandbox.kit.oauth.server import read_bearer_token
 from workspace_sandbox.notes import error_responses
 from workspace_sandbox.notes.access import TOKEN, NotionOAuth

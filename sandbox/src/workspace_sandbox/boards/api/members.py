@@ -4,9 +4,9 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.access import token_json
-from workspace_sandbox.boards.data.state import Organization
+from workspace_sandbox.boards.computed_fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.data.objects import Organization
 from workspace_sandbox.boards.error_responses import HIDDEN, ApiError
-from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from random import randrange
 
-from benchmarks.history_database import CONNECTIONS, RETENTION_SECONDS, HistorySpec, filled_database
+from benchmarks.history_database_filler import CONNECTIONS, RETENTION_SECONDS, HistorySpec, filled_database
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.identifiers import ProcessId, WorkspaceId

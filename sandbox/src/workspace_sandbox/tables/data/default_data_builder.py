@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from workspace_sandbox.tables.data.pending_write import COLOURS
+from workspace_sandbox.tables.data.atomic_cell_changes import COLOURS
 from workspace_sandbox.tables.data.state import Field
 
 ALPHABET = string.ascii_letters + string.digits

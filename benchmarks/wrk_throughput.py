@@ -1,6 +1,6 @@
 """Calls per second of one process: 32 callers by ``wrk`` (a Debian package), which uses little CPU itself.
 
-``benchmarks.load`` records the latency of every call, which takes a third of two cores.
+``benchmarks.load_generator`` records the latency of every call, which takes a third of two cores.
 """
 
 import json

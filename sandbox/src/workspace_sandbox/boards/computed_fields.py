@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.boards.data.state import COLORS, Board, Card, Member, Organization
+from workspace_sandbox.boards.data.objects import COLORS, Board, Card, Member, Organization
 from workspace_sandbox.kit.clock import format_timestamp
 
 Fields = Mapping[str, Callable[[Any], Any]]

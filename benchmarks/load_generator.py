@@ -1,4 +1,4 @@
-"""Loads of calls from a separate process: ``python -m benchmarks.load`` reads one order per line."""
+"""Loads of calls from a separate process: ``python -m benchmarks.load_generator`` reads one order per line."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ class Load:
 @contextmanager
 def loading() -> Iterator[Load]:
     """Run a process that produces loads."""
-    command = [sys.executable, "-m", "benchmarks.load"]
+    command = [sys.executable, "-m", "benchmarks.load_generator"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Load(process)
 

@@ -1,12 +1,11 @@
-"""Routes of related objects, such as the board of a card or the list of an action."""
+"""Routes of the objects to which another one belongs, such as the board of a card or the author of an action."""
 
 from typing import Any
 
 from workspace_sandbox.boards import object_json
-from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Board, Card, CardList
+from workspace_sandbox.boards.computed_fields import MEMBER, ORGANIZATION, select_fields
+from workspace_sandbox.boards.data.objects import Board, Card, CardList
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
-from workspace_sandbox.boards.object_fields import MEMBER, ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require
 
@@ -48,31 +47,6 @@ def member(request: ApiRequest) -> Any:
 def organization(request: ApiRequest) -> Any:
     """Return the organization of an action's board."""
     return select_fields(ORGANIZATION, request.action.board.organization, request.arguments.fields())
-
-
-def voters(request: ApiRequest) -> Any:
-    """Return the members who voted for a card."""
-    return object_json.members(request.card.voters, request.arguments)
-
-
-def vote(request: ApiRequest) -> Any:
-    """Vote for a card."""
-    voted_card, voter = request.card, request.with_path(member=request.arguments.identifier("value")).member
-    if voter in voted_card.voters:
-        raise ApiError(400, "member has already voted on the card")
-    voted_card.voters.append(voter)
-    request.store.record(request.author, "voteOnCard", voted_card, voted=True)
-    return object_json.members(voted_card.voters, Arguments({}))
-
-
-def unvote(request: ApiRequest) -> Any:
-    """Remove a vote from a card."""
-    voted_card, voter = request.card, request.member
-    if voter not in voted_card.voters:
-        raise ApiError(400, "member has not voted on the card")
-    voted_card.voters.remove(voter)
-    request.store.record(request.author, "voteOnCard", voted_card, voted=False)
-    return object_json.members(voted_card.voters, Arguments({}))
 
 
 def _subject(request: ApiRequest) -> Board | Card | CardList | Any:

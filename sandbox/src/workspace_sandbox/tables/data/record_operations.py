@@ -13,7 +13,7 @@ from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import cell_validation
-from workspace_sandbox.tables.data.pending_write import PendingWrite, set_cells, unlink
+from workspace_sandbox.tables.data.atomic_cell_changes import PendingWrite, set_cells, unlink
 from workspace_sandbox.tables.data.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
 from workspace_sandbox.tables.data.webhooks import Webhook
 
