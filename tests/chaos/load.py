@@ -120,7 +120,7 @@ class Load:
         if reply.run_id is None or reply.code == STORAGE:
             return
         request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
-        run = await self._ask(self._node(), request, way)
+        run = await self._request(self._node(), request, way)
         if run.status == 404 or (run.status == 200 and run.body["data"]["http_status"] != reply.status):
             self.run_mismatches.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
@@ -169,14 +169,14 @@ class Load:
     async def call(self, sent: Request, way: Way, node: Node | None = None) -> Reply:
         """Call a gateway, a random one unless *node* is given. The status is 0 if the connection broke."""
         began = time.monotonic()
-        reply = await self._ask(node or self._node(), sent, way)
+        reply = await self._request(node or self._node(), sent, way)
         self.durations.append(time.monotonic() - began)
         return reply
 
     def _node(self) -> Node:
         return self.random.choice(self.installation.nodes)
 
-    async def _ask(self, node: Node, sent: Request, way: Way) -> Reply:
+    async def _request(self, node: Node, sent: Request, way: Way) -> Reply:
         content = {"params": sent.body} if sent.method == "GET" else {"json": sent.body}
         headers = {"Authorization": f"Bearer {way.key}", **sent.headers}
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -101,7 +101,7 @@ def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
 
 
 def test_a_single_object_is_printed_in_full() -> None:
-    assert ["key   " + "k" * 53, "name  Ours"] == list(format_block({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
+    assert ["key   " + "k" * 53, "name  Ours"] == list(format_block({"key": "k" * 53, "name": "Ours"}, 20, full=True))
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)

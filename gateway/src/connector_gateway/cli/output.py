@@ -114,7 +114,7 @@ def _format_field(name: str, value: Any) -> str:
 
 def _print_object(data: Row) -> None:
     if is_terminal():
-        click.echo("\n".join(format_block(data, console.width, whole=True)))
+        click.echo("\n".join(format_block(data, console.width, full=True)))
     else:
         click.echo("\n".join(f"{escape_control_chars(name)}\t{format_cell(value)}" for name, value in data.items()))
 

@@ -109,7 +109,7 @@ def truncate(text: str, width: int) -> str:
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip(" ") + "…"
 
 
-def format_block(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
+def format_block(data: Row, width: int, *, full: bool = False) -> Iterator[str]:
     """Yield a line for each field of *data*. Values are truncated to *width* unless *whole*."""
     label_width = max(
         (cell_len(escape_control_chars(name)) for name, value in data.items() if not is_nested(value)), default=0
@@ -121,7 +121,7 @@ def format_block(data: Row, width: int, *, whole: bool = False) -> Iterator[str]
             yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))
         else:
             available = max(MIN_WIDTH, width - label_width - len(GAP))
-            text = format_inline(value) if whole or name.endswith("_id") else truncate(format_inline(value), available)
+            text = format_inline(value) if full or name.endswith("_id") else truncate(format_inline(value), available)
             yield f"{set_cell_size(label, label_width)}{GAP}{text}".rstrip(" ")
 
 

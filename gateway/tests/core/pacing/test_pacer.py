@@ -411,9 +411,9 @@ def test_a_poll_leaves_headroom_for_the_next_call() -> None:
     async def poll_then_call() -> None:
         polls = asyncio.gather(*(busy.poll() for _ in range(20)))
         await busy.clock.sleep(2.5)
-        asked_at = busy.clock.now()
+        started_at = busy.clock.now()
         await busy.send_request("call")
-        assert asked_at == busy.clock.now()
+        assert started_at == busy.clock.now()
         await polls
 
     run_in_virtual_time(poll_then_call())

@@ -18,7 +18,7 @@ def _of_moves(exchange: Exchange) -> bool:
     return exchange.query.get("filter") == "updateCard:idList" and "since" not in exchange.query
 
 
-def _of_whole_card(exchange: Exchange) -> bool:
+def _of_full_card(exchange: Exchange) -> bool:
     return "fields" not in exchange.query
 
 
@@ -55,13 +55,13 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     "unknown-path-is-404": FalseFact("GET /1/noSuchPath", reply(400)),
     "errors-are-text": FalseFact("GET /1/lists/[0-9a-f]{24}", when(lambda one: one.status == 404, _with_text_type)),
     "ids-begin-with-time": FalseFact(
-        CARD, when(_of_whole_card, edit(lambda body: body.update(id="0000000f" + "0" * 16)))
+        CARD, when(_of_full_card, edit(lambda body: body.update(id="0000000f" + "0" * 16)))
     ),
     "short-links": FalseFact("GET /1/cards/[A-Za-z0-9]{8}", every("id", lambda _: "0" * 24)),
     "milliseconds-in-due": FalseFact(
-        CARD, when(_of_whole_card, every("due", lambda value: value.replace(".000Z", "Z")))
+        CARD, when(_of_full_card, every("due", lambda value: value.replace(".000Z", "Z")))
     ),
-    "list-of-new-card": FalseFact(CARD, when(_of_whole_card, every("idBoard", lambda _: "0" * 24))),
+    "list-of-new-card": FalseFact(CARD, when(_of_full_card, every("idBoard", lambda _: "0" * 24))),
     "unknown-list-of-card": FalseFact(
         "POST /1/cards", when(lambda one: one.status == 404, reply(404, "model not found"))
     ),

@@ -331,10 +331,10 @@ async def _call(session: aiohttp.ClientSession, described: Mapping[str, Any], sa
 async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
     """Perform one call through each connector, and print its envelope, its curl command, and all URLs."""
     async with aiohttp.ClientSession() as session:
-        tour = sample_requests(described, CONNECTORS)
+        samples = sample_requests(described, CONNECTORS)
         # Concurrently, since some wait for a rate limit.
-        calls = [asyncio.create_task(_call(session, described, sample)) for sample in tour.values()]
-        for (connector, sample), call in zip(tour.items(), calls, strict=True):
+        calls = [asyncio.create_task(_call(session, described, sample)) for sample in samples.values()]
+        for (connector, sample), call in zip(samples.items(), calls, strict=True):
             console.rule(Text(f"{connector}: {sample.title}"), align="left")
             console.print(JSON(printable_json(await call)), soft_wrap=True)
             console.print(f"\n{curl(described, sample)}\n", soft_wrap=True, style="cyan")

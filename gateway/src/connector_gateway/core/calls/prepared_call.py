@@ -142,9 +142,9 @@ async def _lock_object(
 ) -> AsyncIterator[None]:
     if upstream.before_request is not None:
         await upstream.before_request()
-    asked_at = upstream.service.clock.now()
+    requested_at = upstream.service.clock.now()
     async with shared.lock(f"{connection.connector}:{name}") as lease:
-        upstream.locked_seconds += upstream.service.clock.now() - asked_at
+        upstream.locked_seconds += upstream.service.clock.now() - requested_at
         if lease is not None:
             upstream.fence = _check_both(upstream.fence, lease.check)
         yield

@@ -213,7 +213,7 @@ async def carry_out(name: str, action: ResourceAction, request: ConsoleRequest) 
             record = await _record(request, name)
             connector = request.console.connectors.get(getattr(record, "connector", ""))
             identity = {action.path_parameter: request.path_param("identifier")}
-        values = parse_form(action.fields(connector), request.form, keep_empty=action.replaces)
+        values = parse_form(action.fields(connector), request.form, include_empty=action.replaces)
         result = await request.send(action.route, {**values, **action.command.values, **identity})
     except (CallerError, UpstreamFailure) as error:
         return await (show(name, request, error) if action.is_direct else ask(name, action, request, error))

@@ -81,7 +81,7 @@ async def carry_out(request: ConsoleRequest) -> Response:
         actor, "try_connection", connection.connection_id, connection.workspace_id, operation=operation.name
     )
     run = Run("console")
-    values = parse_form(_fields(operation), request.form, keep_empty=False)
+    values = parse_form(_fields(operation), request.form, include_empty=False)
     arguments = Arguments(path={}, body=Body(to_json({**values, "connection_id": connection.connection_id})))
     caller = Caller(KeyId(""), connection.workspace_id, "read", CALLS_PER_MINUTE, None, None)
     try:
