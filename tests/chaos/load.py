@@ -14,8 +14,8 @@ from chaos.installation import Installation, Node
 from simulation.accounts import Way
 from simulation.checks import STORAGE
 from simulation.history import SimulatedCall, final
-from simulation.key_forms import FORMS, Request, request
-from simulation.process import BROKEN, Reply
+from simulation.idempotency_key_forms import FORMS, Request, request
+from simulation.killable_process import BROKEN, Reply
 from simulation.story import Write
 from simulation.writes import KINDS, World
 

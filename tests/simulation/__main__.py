@@ -19,8 +19,8 @@ MAX_REPORTED = 3
 def main() -> int:
     """Run the simulation. Returns 1 if a promise was broken."""
     from simulation.history import install  # noqa: PLC0415  # slow to load, and wanted with the hash seed set
+    from simulation.parallel_histories import minimise, run_many  # noqa: PLC0415
     from simulation.story import story  # noqa: PLC0415
-    from simulation.workers import minimise, run_many  # noqa: PLC0415
 
     options = _arguments()
     installation = install()

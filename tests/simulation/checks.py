@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from simulation.accounts import Rewire, has_several_budgets
-from simulation.process import Reply
+from simulation.killable_process import Reply
 from simulation.story import ByHand, Crash, Restore
 from simulation.writes import KINDS, CreatedObject, World, target_of
 

@@ -27,10 +27,9 @@ from connector_gateway.storage.sql.database import Database
 from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, change_connection, create_ways
 from simulation.checks import check_active_state, check_history
-from simulation.key_forms import FORMS, request
-from simulation.loop import Stopped, simulate, simulated_loop
-from simulation.process import BROKEN, Process, Reply, settings, steady_time
-from simulation.storage import Storage, copy_storage
+from simulation.failing_storage import Storage, copy_storage
+from simulation.idempotency_key_forms import FORMS, request
+from simulation.killable_process import BROKEN, Process, Reply, settings, steady_time
 from simulation.story import (
     SETTLE_SECONDS,
     TIMEOUT_SECONDS,
@@ -45,6 +44,7 @@ from simulation.story import (
     Write,
 )
 from simulation.vendors import CALL, Sent, Trouble, Vendors
+from simulation.virtual_time_loop import Stopped, simulate, simulated_loop
 from simulation.writes import KINDS, PublicFiles, World, target_of
 from workspace_sandbox import EMULATORS
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Literal
 
 from simulation.accounts import WAYS, Rewire, draw_connection_changes, draw_overwrites, spread_writes
-from simulation.key_forms import FORMS, Form
+from simulation.idempotency_key_forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 

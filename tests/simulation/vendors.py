@@ -29,14 +29,14 @@ from connector_gateway.kit.upstream.pool import (
     UpstreamResponse,
 )
 from harness.clocks import NOON
-from simulation.loop import apart
+from simulation.virtual_time_loop import apart
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.middleware import with_faults_and_log
 
 if TYPE_CHECKING:
-    from simulation.process import Incarnation
+    from simulation.killable_process import Incarnation
 
 CALL: ContextVar[str] = ContextVar("CALL", default="")
 """The call that causes the vendor request."""

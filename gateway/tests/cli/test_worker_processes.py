@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness import load
+from harness import steady_callers
 from harness.databases import postgres_on
 from harness.gateway_server import FAST, OPERATOR
 from harness.installation import CallThread, Installation, run_installation
@@ -83,7 +83,9 @@ def count_created_pages(installation: Installation) -> float:
 def write_load(installation: Installation) -> AbstractContextManager[list[int]]:
     """Send writes with keys in the context. Yields the statuses of their responses."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
-    return load.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
+    return steady_callers.under_load(
+        installation.base_url, installation.key, installation.connections["notes"], database_id
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail.data import mime_writer
 from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.mime_parser import Part, parse
-from workspace_sandbox.mail.data.search import read
+from workspace_sandbox.mail.data.search_query import read
 from workspace_sandbox.mail.data.state import Mailbox
 
 NOON = 1_795_176_000.0

@@ -42,7 +42,7 @@ from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.connections.usable_connections import display_name
+from connector_gateway.core.connections.connection_selection import display_name
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.request_context import RequestContext

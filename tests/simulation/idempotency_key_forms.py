@@ -10,7 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import all_errors
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyOperation
-from simulation.process import Reply
+from simulation.killable_process import Reply
 
 Form = Literal["header", "padded", "display", "decomposed", "body", "both", "tool"]
 FORMS: tuple[Form, ...] = get_args(Form)

@@ -1,4 +1,4 @@
-"""``python -m hostile.probe URL PID``: measure delays of ``/healthz`` and the size of a process until stopped.
+"""``python -m hostile.health_probe URL PID``: measure delays of ``/healthz`` and the size of a process until stopped.
 
 A separate process, so that the cost of the attack does not delay the measurement.
 Attacker and other programs use the processors too. The time that the kernel kept the gateway, or this process,

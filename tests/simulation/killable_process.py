@@ -14,9 +14,9 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import NOON
-from simulation.loop import HOST, later, simulated_loop
-from simulation.storage import Storage, attach
+from simulation.failing_storage import Storage, attach
 from simulation.vendors import CALL, Vendors
+from simulation.virtual_time_loop import HOST, later, simulated_loop
 
 Note = Callable[..., None]
 LONGEST_WORK_SECONDS = 0.004

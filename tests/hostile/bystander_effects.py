@@ -57,7 +57,7 @@ class Seen:
 def watch_bystander(installation: Installation) -> Iterator[Seen]:
     """Measure during the block; the results are available afterwards."""
     assert installation.process is not None
-    command = [sys.executable, "-m", "hostile.probe", installation.base_url, str(installation.process.pid)]
+    command = [sys.executable, "-m", "hostile.health_probe", installation.base_url, str(installation.process.pid)]
     seen = Seen()
     probe = subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert probe.stdout is not None

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import event
 
 from connector_gateway.storage.sql.database import Database
-from simulation.loop import HOST
+from simulation.virtual_time_loop import HOST
 
 UNAVAILABLE = "the database is away"
 COMMIT_FAILED = "the commit was refused"

@@ -1,6 +1,6 @@
 """Random histories of customers, apps and deliveries, in which no customer may observe data of another.
 
-``python -m hostile.tenants 20000`` plays that many on a separate database; an appended number is the first seed.
+``python -m hostile.tenant_isolation 20000`` plays that many on a separate database. A second number is the first seed.
 Deliveries go the way of real ones from their signature to the feed; only the vendor's responses to polls are omitted.
 """
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.schedule import LONGEST
+from harness.order_of_test_files import LONGEST
 
 PROJECT = Path(__file__).parent.parent
 
