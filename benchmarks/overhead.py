@@ -118,7 +118,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
     query = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}], "page_size": 100}
     with (
         asgi("benchmarks.stub_vendor:app") as upstream,
-        asgi("benchmarks.passthrough:app", UPSTREAM=upstream.url) as bare,
+        asgi("benchmarks.bare_passthrough:app", UPSTREAM=upstream.url) as bare,
         gateway(upstream) as running,
         loading() as load,
     ):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
-from harness.installation import Installation, run_installation
+from harness.gateway_process import Installation, run_installation
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
 from hostile.bystander_effects import Seen, watch_bystander

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from harness.installation import Installation
+from harness.gateway_process import Installation
 from harness.raw_http import RawHttpClient, open_raw_connection
 
 KIB = 1024

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from harness.installation import Installation
+from harness.gateway_process import Installation
 
 MEBIBYTE = 1024 * 1024
 AFTERWARDS_SECONDS = 0.5

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.installation import run_installation
+from harness.gateway_process import run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS, Attack

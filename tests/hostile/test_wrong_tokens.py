@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.installation import Installation, run_installation
+from harness.gateway_process import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.bystander_effects import MEBIBYTE

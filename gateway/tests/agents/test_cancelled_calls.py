@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
+from harness.gateway_process import CallThread, run_installation
 from harness.gateway_server import Gateway, run_gateway
-from harness.installation import CallThread, run_installation
 from harness.mcp_clients import PATH, posted
 from harness.raw_http import open_raw_connection
 from harness.requirement import requirement

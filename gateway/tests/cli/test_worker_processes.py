@@ -13,8 +13,8 @@ import pytest
 
 from harness import steady_callers
 from harness.databases import postgres_on
+from harness.gateway_process import CallThread, Installation, run_installation
 from harness.gateway_server import FAST, OPERATOR
-from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.subprocesses import run

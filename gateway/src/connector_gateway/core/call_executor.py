@@ -14,7 +14,6 @@ from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
-from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.prepared_call import (
     PreparedCall,
     ReaderSteps,
@@ -22,6 +21,7 @@ from connector_gateway.core.calls.prepared_call import (
     cursor_scope,
     object_lock,
 )
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.calls.write_confirmation_tokens import Confirmations, confirmed_key
 from connector_gateway.core.connections import Connection, ConnectionLifecycle, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches

@@ -40,7 +40,7 @@ from connector_gateway import __version__
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.response_envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.connections.connection_selection import display_name
 from connector_gateway.core.error_serialization import truncate

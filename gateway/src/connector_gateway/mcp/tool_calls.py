@@ -9,8 +9,8 @@ import msgspec
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
-from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import InvalidParameters

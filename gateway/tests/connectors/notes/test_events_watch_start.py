@@ -8,7 +8,7 @@ import pytest
 
 from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, share, start_event_feed
 from harness.clocks import ShiftedClock
-from harness.installation import run_installation
+from harness.gateway_process import run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

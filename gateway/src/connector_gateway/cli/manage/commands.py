@@ -17,7 +17,7 @@ from connector_gateway.cli.output import as_json, exit_with_error, is_interactiv
 from connector_gateway.cli.serve.gc_control import gc_disabled
 from connector_gateway.cli.text_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import Page, Params

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from typing_extensions import override
 
 from connector_gateway.core.calls.cursors import CursorSigner
-from connector_gateway.core.calls.envelope import Envelope, Status
+from connector_gateway.core.calls.response_envelope import Envelope, Status
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.context import ObjectLock, OperationContext

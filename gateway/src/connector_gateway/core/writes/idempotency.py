@@ -19,9 +19,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.core.calls.prepared_call import PreparedCall
+from connector_gateway.core.calls.response_envelope import Envelope, Status
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.request_digests import RequestDigests

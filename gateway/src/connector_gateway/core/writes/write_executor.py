@@ -30,8 +30,8 @@ from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.calls.envelope import Envelope, message_with_reason
 from connector_gateway.core.calls.prepared_call import PreparedCall, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.response_envelope import Envelope, message_with_reason
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector

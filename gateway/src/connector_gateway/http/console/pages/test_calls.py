@@ -9,9 +9,9 @@ from starlette.responses import Response
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.administrative_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.console.form_builder import build_form
+from connector_gateway.http.console.form_choices import build_form
 from connector_gateway.http.console.forms import parse_form
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
