@@ -164,7 +164,7 @@ async def _read_events(load: Load, connector: str) -> list[Mapping[str, Any]]:
     events: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        reply = await load.ask(connector, "GET", "/events", {"limit": 200, **cursor})
+        reply = await load.request(connector, "GET", "/events", {"limit": 200, **cursor})
         assert 200 == reply.status, reply.body
         events += reply.body["data"]
         if not reply.body["data"] or not reply.body["next_cursor"]:

@@ -111,7 +111,7 @@ class Load:
             await asyncio.sleep(SMALL_PAUSE_SECONDS)
             sent = time.monotonic()
             way = replace(self.installation.ways[-1], key=self.installation.small_key)
-            reply = await self.ask("boards", "GET", "/lists", {}, way=way)
+            reply = await self.request("boards", "GET", "/lists", {}, way=way)
             if reply.code == "invalid_parameters":
                 self.admitted.append((sent, time.monotonic()))
 
@@ -145,13 +145,13 @@ class Load:
 
     async def read(self, connector: str, way: Way) -> Reply:
         """Read once from a connector."""
-        return await self.ask(connector, *self._reads[connector], way=way)
+        return await self.request(connector, *self._reads[connector], way=way)
 
     async def read_cheaply(self, connector: str, node: Node) -> Reply:
         """Perform a cheap read of a connector, which measures the load without adding to it."""
-        return await self.ask(connector, *self._cheap_reads[connector], node=node)
+        return await self.request(connector, *self._cheap_reads[connector], node=node)
 
-    async def ask(
+    async def request(
         self,
         connector: str,
         method: str,

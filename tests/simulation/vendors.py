@@ -256,7 +256,7 @@ class Vendors:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def request(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         response = await self.serve(method, address + path, headers, json.dumps(body).encode())

@@ -52,7 +52,7 @@ def test_a_call_of_an_earlier_protocol_version_continues_without_its_client(
     body = json.dumps(request["json"]).encode()
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     with open_raw_connection(gateway.base_url) as client:
-        client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
+        client.send_request("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
         wait_until(lambda: not gateway.sandbox.emulators["notes"].context.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
 

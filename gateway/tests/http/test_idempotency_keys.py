@@ -127,7 +127,7 @@ def test_a_header_that_is_not_utf8_is_rejected(gateway: Gateway, target: dict[st
 @requirement("keys-6")
 def test_a_repeated_header_is_rejected(gateway: Gateway) -> None:
     with open_raw_connection(gateway.base_url) as speaker:
-        speaker.ask(
+        speaker.send_request(
             "POST",
             "/v1/connectors/chat/messages",
             f"Authorization: Bearer {gateway.key}",

@@ -64,8 +64,8 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 @pytest.fixture(scope="module")
 def mailbox() -> Mailbox:
     stage = EmulatorContext(ManualClock(NOON))
-    office = MailTransport(stage.random, stage.clock.now, stage.knobs)
-    created = office.create_mailbox("me@own.test", "Me Own")
+    transport = MailTransport(stage.random, stage.clock.now, stage.knobs)
+    created = transport.create_mailbox("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
         label = type(created.labels["INBOX"])(f"Label_{number}", name, "user", {})
         created.labels[label.id] = label
