@@ -13,7 +13,7 @@ Fetch = Callable[[str | None], Awaitable[tuple[P, str | None]]]
 
 
 class PageIterator(Generic[P]):
-    """The pages of a listing, deliberately limited to *max_pages* pages.
+    """The pages of a listing, deliberately limited to a number of pages.
 
     Check ``complete`` before you conclude anything from a missing item. Use ``iter_pages`` if you need the complete
     list. Iteration also ends when the vendor returns a cursor that it returned before. With *must_be_complete*,

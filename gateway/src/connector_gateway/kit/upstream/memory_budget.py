@@ -82,21 +82,21 @@ class ResponseMeter(Protocol):
 
 
 class WriteResponseMeter(Struct, frozen=True):
-    """Counts the response to a write against *reservation* without ever rejecting it.
+    """Counts the response to a write against *holding* without ever rejecting it.
 
     The write has been carried out, so an error would only leave it in doubt.
     """
 
-    reservation: MemoryReservation
+    holding: MemoryReservation
 
     @property
     def large_response(self) -> asyncio.Lock:
         """The lock of the call."""
-        return self.reservation.large_response
+        return self.holding.large_response
 
     def count_response(self, size_bytes: int) -> None:
         """Count a response of which *size_bytes* have been read."""
-        self.reservation.count_response(size_bytes, rejectable=False)
+        self.holding.count_response(size_bytes, rejectable=False)
 
 
 def unmetered() -> MemoryReservation:
