@@ -15,10 +15,10 @@ from chaos.load import Load
 from chaos.window_usage import Windows
 from harness.wait import until
 from simulation.checks import STORAGE, check_objects, get_created_content
-from simulation.story import ByHand, Story
+from simulation.scenarios import ByHand, Story
 
 if TYPE_CHECKING:
-    from simulation.history import History, SimulatedCall
+    from simulation.simulated_history import History, SimulatedCall
 
 SETTLED_SECONDS = 60.0
 """The time for which claims and runs of dead processes can remain after the faults."""

@@ -13,10 +13,10 @@ import httpx
 from chaos.installation import Installation, Node
 from simulation.accounts import Way
 from simulation.checks import STORAGE
-from simulation.history import SimulatedCall, final
 from simulation.idempotency_key_forms import FORMS, Request, request
 from simulation.killable_process import BROKEN, Reply
-from simulation.story import Write
+from simulation.scenarios import Write
+from simulation.simulated_history import SimulatedCall, final
 from simulation.writes import KINDS, World
 
 Read = tuple[str, str, Mapping[str, Any]]

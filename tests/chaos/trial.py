@@ -15,7 +15,7 @@ from chaos.load import BOUND_SECONDS, Load
 from chaos.read_latency import Speed
 from chaos.window_usage import Windows
 from harness.valkey import Server
-from simulation.story import ByHand
+from simulation.scenarios import ByHand
 from simulation.writes import KINDS
 
 CALLERS = 10

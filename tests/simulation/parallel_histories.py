@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection, Pipe, wait
 from shutil import rmtree
 from typing import Any
 
-from simulation.history import Installation, install, run_story
-from simulation.story import Story
+from simulation.scenarios import Story
+from simulation.simulated_history import Installation, install, run_story
 from simulation.vendors import Vendors
 
 LONGEST_SECONDS = 60

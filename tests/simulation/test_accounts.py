@@ -5,7 +5,7 @@ import pytest
 from harness.requirement import requirement
 from simulation.accounts import WAYS
 from simulation.parallel_histories import StoryRunner
-from simulation.story import Crash, Item, Network, Story, Write
+from simulation.scenarios import Crash, Item, Network, Story, Write
 from simulation.vendors import Trouble
 from simulation.writes import KINDS, OVER
 

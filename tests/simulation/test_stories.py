@@ -3,7 +3,7 @@
 import pytest
 
 from simulation.parallel_histories import StoryRunner
-from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
+from simulation.scenarios import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
 from simulation.writes import KINDS
 

@@ -18,7 +18,7 @@ from workspace_sandbox.crm.data.lists import ObjectList
 from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.error_responses import invalid, malformed
-from workspace_sandbox.crm.responses import batch_response, page_response
+from workspace_sandbox.crm.page_and_batch_responses import batch_response, page_response
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.error_responses import require
 

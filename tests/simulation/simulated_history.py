@@ -30,7 +30,7 @@ from simulation.checks import check_active_state, check_history
 from simulation.failing_storage import Storage, copy_storage
 from simulation.idempotency_key_forms import FORMS, request
 from simulation.killable_process import BROKEN, Process, Reply, settings, steady_time
-from simulation.story import (
+from simulation.scenarios import (
     SETTLE_SECONDS,
     TIMEOUT_SECONDS,
     ByHand,
