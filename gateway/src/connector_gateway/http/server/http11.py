@@ -20,7 +20,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.response_envelope import error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import ClientConnections, client_network, unmap_ipv4
 from connector_gateway.http.server.response_writer import with_response_heads
