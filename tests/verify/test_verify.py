@@ -16,7 +16,7 @@ from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.cli.verify import call_gateway
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
-from connector_gateway.verify.account import Account
+from connector_gateway.verify.account_under_test import Account
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
 from harness.all_connectors import UNTHROTTLED

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 
-from connector_gateway.verify.account import (
+from connector_gateway.verify.account_under_test import (
     AT_LIMIT,
     FAILED,
     LACKS_SCOPE,

@@ -5,7 +5,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.verify.account import (
+from connector_gateway.verify.account_under_test import (
     TEXT,
     Account,
     CallFailed,

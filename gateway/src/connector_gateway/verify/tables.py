@@ -5,7 +5,7 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 
-from connector_gateway.verify.account import (
+from connector_gateway.verify.account_under_test import (
     FORBIDDEN,
     TEXT,
     Account,

@@ -10,7 +10,7 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
-from connector_gateway.core.history.vendor_changes import VendorChanges
+from connector_gateway.core.history.vendor_change_counts import VendorChanges
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import (
@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.kit.upstream.client import Timeouts
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.core_fixture import FakeUpstream, connectors

@@ -13,7 +13,7 @@ from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.data import default_data, seeding
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, WebhookSender
 from workspace_sandbox.chat.error_responses import ApiError
-from workspace_sandbox.chat.lies import LIES
+from workspace_sandbox.chat.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.chat.rate_limits import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, ApiRoute
@@ -56,7 +56,7 @@ class ChatEmulator(Emulator):
     user_actions = USER_ACTIONS
     routes = ROUTES
     errors = error_responses
-    lies = LIES
+    false_facts = FALSE_FACTS
     oauth: SlackOAuth
 
     knob_readers: ClassVar[Mapping[str, Field]] = {

@@ -13,14 +13,13 @@ from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import WebhookSender
 from workspace_sandbox.crm.error_responses import ApiError, error_page
-from workspace_sandbox.crm.lies import LIES
+from workspace_sandbox.crm.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.crm.rate_limits import RateLimiter
 from workspace_sandbox.crm.routes import ROUTES, ApiRoute
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.error_responses import VendorErrorResponse
-from workspace_sandbox.kit.input_validation import Field, json_object, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, json_object, one_of, or_null
 
 MAX_URL_LENGTH = 7_500
 
@@ -61,7 +60,7 @@ class CrmEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
-    lies = LIES
+    false_facts = FALSE_FACTS
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
     errors = error_responses

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of, or_null
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, AirtableOAuth
 from workspace_sandbox.tables.api import attachments
@@ -20,7 +19,7 @@ from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
 from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
 from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
-from workspace_sandbox.tables.lies import LIES
+from workspace_sandbox.tables.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.tables.rate_limits import RateLimiter
 from workspace_sandbox.tables.request import ApiRequest, read_body
 from workspace_sandbox.tables.routes import ROUTES, ApiRoute
@@ -57,7 +56,7 @@ class TablesEmulator(Emulator):
 
     user_actions = USER_ACTIONS
     routes = ROUTES
-    lies = LIES
+    false_facts = FALSE_FACTS
     takes_trailing_slash = True
     errors = error_responses
     oauth: AirtableOAuth
