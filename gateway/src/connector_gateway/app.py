@@ -146,7 +146,10 @@ class App:
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
         self._transport = transport or self._new_transport()
-        self._tokens = TokenEndpointClient(settings.connectors, self._transport, self._shared, self._steady)
+        self.runs = RunStore(self.database, process_id, self.clock, self.shutdown, steady=self._steady)
+        self._tokens = TokenEndpointClient(
+            settings.connectors, self._transport, self._shared, self._steady, self.runs.vendor_changes
+        )
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_account_lookup()
@@ -159,7 +162,6 @@ class App:
             processes=lambda: self._processes.count,
         )
         self.rotation = SecretRotation(self.database, self._vault)
-        self.runs = RunStore(self.database, process_id, self.clock, self.shutdown, steady=self._steady)
         self._connectors = connectors
         self._cursors = CursorSigner(secrets)
         self._links = DownloadLinkSigner(secrets, settings.download_base, settings.link_seconds, self.clock)
@@ -248,6 +250,7 @@ class App:
             clock=self._steady,
             timeouts=self.settings.timeouts,
             time=self.database.time,
+            vendor_changes=self.runs.vendor_changes,
         )
 
     def _new_connection_setup(self) -> ConnectionLifecycle:

@@ -125,6 +125,29 @@ def test_an_account_is_connected_and_used(gateway: Gateway, browser_user: Browse
     assert 200 == call_vendor(gateway, connector, connection_id).status
 
 
+@requirement("common-235")
+def test_a_documented_token_response_is_no_change(gateway: Gateway, browser_user: BrowserUser, connector: str) -> None:
+    gateway.app.runs.vendor_changes.counted.clear()
+    connect(browser_user, connector)
+
+    assert [] == list(gateway.app.runs.vendor_changes.counted)
+
+
+@requirement("common-235")
+def test_an_announcement_of_the_token_endpoint_is_counted(
+    gateway: Gateway, browser_user: BrowserUser, connector: str
+) -> None:
+    token = OAUTH_FLOWS[connector].token
+    gateway.fault(
+        connector, fault="status", status=503, path=token, headers={"Sunset": "Sat, 01 Jan 2028 00:00:00 GMT"}
+    )
+    browser_user.allow(open_link(gateway, connector=connector)["connect_url"])
+    (change,) = gateway.app.runs.vendor_changes.list(connector)
+
+    assert ("sunset", "2028-01-01") == (change[0].kind, change[0].place)
+    assert change[0].endpoint.startswith("POST /")
+
+
 @requirement("connections-12")
 def test_another_account_is_connected_only_if_allowed(
     gateway: Gateway, browser_user: BrowserUser, connector: str

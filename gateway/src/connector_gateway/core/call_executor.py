@@ -30,7 +30,6 @@ from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.history.vendor_changes import ResponseObserver
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
@@ -102,7 +101,7 @@ class CallExecutor:
                 self.clock,
                 self.time,
                 partial(self.usage.record_response, name),
-                ResponseObserver(self.runs.vendor_changes, configured.connector).observe,
+                self.runs.vendor_changes.observer(configured.connector).observe,
             )
             for name, configured in self.connectors.items()
         }

@@ -108,6 +108,8 @@ class TokenResponse(VendorModel):
     refresh_token: str | None = None
     expires_in: float | None = None
     scope: str | None = None
+    token_type: object = None
+    """Not read, and of any type."""
 
 
 class TokenErrorResponse(VendorModel):
@@ -119,7 +121,11 @@ class TokenErrorResponse(VendorModel):
 
 def parse_token_response(response: UpstreamResponse) -> IssuedTokens:
     """Parse the tokens of a response in the form of RFC 6749. Raises ``UpstreamFailure`` if it has another shape."""
-    tokens = response.decode(TokenResponse)
+    return to_issued_tokens(response.decode(TokenResponse))
+
+
+def to_issued_tokens(tokens: TokenResponse) -> IssuedTokens:
+    """Return the tokens of a decoded response."""
     scopes = None if tokens.scope is None else frozenset(filter(None, re.split(r"[\s,]+", tokens.scope)))
     return IssuedTokens(tokens.access_token, tokens.refresh_token, tokens.expires_in, scopes)
 

@@ -10,6 +10,7 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
+from connector_gateway.core.history.vendor_changes import VendorChanges
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import (
@@ -56,7 +57,7 @@ def create_store(
     """The connections of a process, which are never refreshed."""
     known = connectors(FakeUpstream())
     watching = WatchLifecycle(known, clock)
-    tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
+    tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock, VendorChanges(clock))
     refresher = TokenRefresher(database, used_vault, tokens, watching, clock)
     return ConnectionStore(database, used_vault, known, clock, watching, token_refresher=refresher, steady=steady)
 

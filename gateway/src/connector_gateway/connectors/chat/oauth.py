@@ -8,9 +8,8 @@ from dataclasses import replace
 from connector_gateway.connectors.chat.client import ChatClient, is_token_expired
 from connector_gateway.connectors.chat.mapping.events import account
 from connector_gateway.connectors.chat.vendor_errors import get_error_code, response_status
-from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
+from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, TokenResponse, to_issued_tokens
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.vendor_model import VendorModel
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
 """Operations that accept a channel's name, which is then looked up."""
@@ -35,15 +34,16 @@ def token_error_code(response: UpstreamResponse) -> str | None:
     return None if response.is_success and status.ok is True else get_error_code(status)
 
 
-class Installed(VendorModel):
-    """The app and the installation that tokens were issued to."""
+class Installed(TokenResponse):
+    """Issued tokens, and the app that they were issued to."""
 
     app_id: str | None = None
 
 
 def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a successful response, and their app."""
-    return replace(parse_token_response(response), app_id=response.decode(Installed).app_id)
+    installed = response.decode(Installed)
+    return replace(to_issued_tokens(installed), app_id=installed.app_id)
 
 
 OAUTH = OAuthConfig(

@@ -7,15 +7,22 @@ from connector_gateway.kit.operation import Connector, SampleCall
 
 UNREAD_FIELDS = frozenset(
     {
-        *("accountType", "additionalCurrencies", "archivable", "archived", "associationSpec"),
-        *("companyCurrency", "completedAt", "createdAt", "dataHostingLocation", "dataSensitivity"),
-        *("description", "displayOrder", "firstName", "formField", "from", "groupName", "hidden", "lastName"),
-        *("link", "numErrors", "probability", "readOnlyDefinition", "readOnlyOptions", "startedAt", "status"),
-        *("timeZone", "to", "total", "uiDomain", "updatedAt", "url", "userId", "userIdIncludingInactive"),
-        *("utcOffset", "utcOffsetMilliseconds", "writePermissions"),
+        *("accountType", "additionalCurrencies", "archivable", "archived", "archivedAt", "associations"),
+        *("associationSpec", "associationTypes", "calculationFormula", "companyCurrency", "completedAt"),
+        *("createdAt", "createdUserId", "currencyPropertyName", "dataHostingLocation", "dataSensitivity"),
+        *("dateDisplayHint", "description", "displayOrder", "firstName", "formField", "from", "groupName"),
+        *("hidden", "hub_id", "id_token", "lastName", "link", "links", "numberDisplayHint", "numErrors"),
+        *("objectWriteTraceId", "prev", "probability", "propertiesWithHistory", "readOnlyDefinition"),
+        *("readOnlyOptions", "requestedAt", "sensitiveDataCategories", "showCurrencySymbol", "startedAt"),
+        *("status", "teams", "textDisplayHint", "timeZone", "to", "token_type", "token_use", "total"),
+        *("uiDomain", "updatedAt", "updatedUserId", "url", "user_id", "userId", "userIdIncludingInactive"),
+        *("utcOffset", "utcOffsetMilliseconds", "warnings", "writePermissions"),
     }
 )
-"""The names of documented fields in the vendor models that are not read."""
+"""The names of documented fields in the vendor models that are not read.
+
+Source: the OpenAPI documents of developers.hubspot.com/docs, read 2026-11.
+"""
 
 CRM = Connector(
     name="crm",

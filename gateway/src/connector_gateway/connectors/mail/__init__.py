@@ -8,10 +8,11 @@ from connector_gateway.kit.operation import Connector, SampleCall
 
 UNREAD_FIELDS = frozenset(
     {
-        *("classificationLabelValues", "color", "historyId", "id", "internalDate", "isDefault", "labelIds"),
-        *("labelListVisibility", "messageListVisibility", "messagesTotal", "messagesUnread", "payload", "raw"),
-        *("replyToAddress", "resultSizeEstimate", "signature", "sizeEstimate", "smtpMsa", "snippet"),
-        *("threadId", "threadsTotal", "threadsUnread", "treatAsAlias", "type", "verificationStatus"),
+        *("classificationLabelValues", "color", "historyId", "id", "id_token", "internalDate"),
+        *("isDefault", "labelIds", "labelListVisibility", "messageListVisibility", "messagesTotal"),
+        *("messagesUnread", "payload", "raw", "refresh_token_expires_in", "replyToAddress"),
+        *("resultSizeEstimate", "signature", "sizeEstimate", "smtpMsa", "snippet", "threadId"),
+        *("threadsTotal", "threadsUnread", "treatAsAlias", "type", "verificationStatus"),
     }
 )
 """The names of documented fields in the vendor models that are not read.

@@ -8,13 +8,14 @@ from connector_gateway.kit.operation import Connector, SampleCall
 
 UNREAD_FIELDS = frozenset(
     {
-        *("annotations", "avatar_url", "block", "checkbox", "color", "cover", "created_by", "created_time"),
-        *("database_parent", "date", "description", "email", "email_verified", "files", "formula", "groups"),
-        *("has_children", "has_more", "href", "icon", "id", "in_trash", "is_archived", "is_inline"),
-        *("is_locked", "last_edited_by", "last_edited_time", "mention", "name", "next_cursor", "number"),
-        *("object", "owner", "paragraph", "parent", "people", "phone_number", "place", "properties"),
-        *("property_item", "public_url", "relation", "request_id", "rich_text", "rollup", "text", "title"),
-        *("type", "url", "verification", "workspace", "workspace_id", "workspace_limits"),
+        *("annotations", "avatar_url", "block", "bot_id", "checkbox", "color", "cover", "created_by"),
+        *("created_time", "database_parent", "date", "description", "duplicated_template_id", "email"),
+        *("email_verified", "files", "formula", "groups", "has_children", "has_more", "href", "icon"),
+        *("id", "in_trash", "is_archived", "is_inline", "is_locked", "last_edited_by", "last_edited_time"),
+        *("mention", "name", "next_cursor", "number", "object", "owner", "paragraph", "parent", "people"),
+        *("phone_number", "place", "properties", "property_item", "public_url", "relation", "request_id"),
+        *("rich_text", "rollup", "text", "title", "type", "url", "verification", "workspace"),
+        *("workspace_icon", "workspace_id", "workspace_limits", "workspace_name"),
     }
 )
 """The names of documented fields in the vendor models that are not read."""

@@ -5,8 +5,23 @@ from connector_gateway.connectors.tables.oauth import OAUTH, identify
 from connector_gateway.connectors.tables.vendor_errors import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
-UNREAD_FIELDS = frozenset({"createdTime", "description", "name", "type"})
-"""The names of documented fields in the vendor models that are not read."""
+UNREAD_FIELDS = frozenset(
+    {
+        "createdTime",
+        "dateDependencySettings",
+        "description",
+        "details",
+        "name",
+        "personalForUserId",
+        "refresh_expires_in",
+        "type",
+        "visibleFieldIds",
+    }
+)
+"""The names of documented fields in the vendor models that are not read.
+
+Source: airtable.com/developers/web/api, and pyairtable 3.5.0, read 2026-11.
+"""
 
 TABLES = Connector(
     name="tables",

@@ -7,6 +7,7 @@ import structlog
 
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connector_config import ConnectorConfig
+from connector_gateway.core.history.vendor_changes import VendorChanges
 from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock
@@ -46,6 +47,7 @@ class AccountLookup:
     clock: Clock
     timeouts: Timeouts
     time: Callable[[], float]
+    vendor_changes: VendorChanges
 
     async def identify(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
         """Return the account of *secrets*, or None if the connector cannot identify accounts.
@@ -124,5 +126,6 @@ class AccountLookup:
         )
 
     def _upstream(self, configured: ConnectorConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
-        service = configured.create_service(self.transport, self.clock, self.time)
+        observe = self.vendor_changes.observer(configured.connector).observe
+        service = configured.create_service(self.transport, self.clock, self.time, observe=observe)
         return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

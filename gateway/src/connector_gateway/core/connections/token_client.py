@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import structlog
 
 from connector_gateway.core.connector_config import ConnectorConfig
+from connector_gateway.core.history.vendor_changes import VendorChanges
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
@@ -34,16 +36,30 @@ class GrantRejected(Exception):
     """The vendor permanently rejects this code or refresh token."""
 
 
+class TokenRequest(NamedTuple):
+    """A token request, as its response is observed."""
+
+    path: str
+    method: str = "POST"
+    verbatim: bool = False
+
+
 class TokenEndpointClient:
     """Requests tokens from vendors."""
 
     def __init__(
-        self, connectors: Mapping[str, ConnectorConfig], transport: Transport, shared: SharedState, clock: Clock
+        self,
+        connectors: Mapping[str, ConnectorConfig],
+        transport: Transport,
+        shared: SharedState,
+        clock: Clock,
+        vendor_changes: VendorChanges,
     ) -> None:
         self._connectors = connectors
         self._transport = transport
         self._shared = shared
         self._clock = clock
+        self._vendor_changes = vendor_changes
 
     def oauth(self, connector: str) -> OAuthConfig | None:
         """Return the OAuth configuration of a connector, or None if this installation has no client for it."""
@@ -132,6 +148,7 @@ class TokenEndpointClient:
         if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
+        self._vendor_changes.observer(configured.connector).observe(TokenRequest(endpoint.path), response)
         return response
 
     def _configuration(self, connector: str) -> tuple[ConnectorConfig, OAuthConfig, OAuthClient]:

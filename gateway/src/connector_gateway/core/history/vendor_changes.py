@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.upstream.client import Request, RequestRecord
+from connector_gateway.kit.upstream.client import RequestRecord
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.upstream.vendor_changes import (
     OTHER,
@@ -47,6 +47,22 @@ _INDEX = re.compile(r"\[[0-9]+\]")
 log = structlog.get_logger()
 
 
+class ObservedRequest(Protocol):
+    """A request to a vendor."""
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+
+    @property
+    def path(self) -> str:
+        """The path."""
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether a caller has written the request."""
+
+
 class ChangeKey(NamedTuple):
     """The labels of a counter."""
 
@@ -76,6 +92,13 @@ class VendorChanges:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.counted: dict[ChangeKey, CountedChange] = {}
+        self._observers: dict[str, ResponseObserver] = {}
+
+    def observer(self, connector: AnyConnector) -> "ResponseObserver":
+        """Return the observer of a connector's responses."""
+        if connector.name not in self._observers:
+            self._observers[connector.name] = ResponseObserver(self, connector)
+        return self._observers[connector.name]
 
     def count_error(self, connector: str, error: GatewayError, requests: Sequence[RequestRecord]) -> None:
         """Count *error* if a response of an unknown shape or code is its cause, including errors after a write."""
@@ -113,7 +136,7 @@ class ResponseObserver:
     _sampled_at: dict[tuple[str, Any], float] = field(default_factory=dict)
     """The time of the last comparison, by method and shape."""
 
-    def observe(self, request: Request, response: UpstreamResponse) -> None:
+    def observe(self, request: ObservedRequest, response: UpstreamResponse) -> None:
         """Count what *response* announces, and have its fields compared when it is decoded."""
         for change in read_announcements(response.headers):
             self._count(request, change)
@@ -121,7 +144,7 @@ class ResponseObserver:
             self._count(request, VendorChange("warning", sanitize_name(code)))
         response.on_decode = partial(self._compare, request)
 
-    def _compare(self, request: Request, body: bytes, shape: Any) -> None:
+    def _compare(self, request: ObservedRequest, body: bytes, shape: Any) -> None:
         sample, now = (request.method, shape), self.changes.clock.now()
         if now - self._sampled_at.get(sample, -math.inf) < SAMPLE_SECONDS:
             return
@@ -132,6 +155,6 @@ class ResponseObserver:
         if version is not None and utc_datetime(now).date() >= version.ends_on - VERSION_NOTICE:
             self._count(request, VendorChange("version", version.name))
 
-    def _count(self, request: Request, change: VendorChange) -> None:
+    def _count(self, request: ObservedRequest, change: VendorChange) -> None:
         endpoint = PASSTHROUGH if request.verbatim else f"{request.method} {mask_path(request.path)}"
         self.changes.count(self.connector.name, endpoint, change)
