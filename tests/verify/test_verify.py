@@ -3,11 +3,9 @@
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
-from uuid import uuid4
 
 import pytest
 from facts_reference import citations
@@ -15,95 +13,14 @@ from facts_reference import citations
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.cli.verify import call_gateway
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.verify.account_under_test import Account
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
-from harness.all_connectors import UNTHROTTLED
-from harness.gateway_server import Gateway, run_gateway
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.sandbox_server import run_emulators
-from workspace_sandbox import EMULATORS
+from verify.places import PLACES
 
 CHECKED = {name: checks for name in CONNECTORS if (checks := load_checks(name))}
-
-
-def empty_page(gateway: Gateway) -> str:
-    examples = gateway.examples("notes")
-    parent = {"type": "page_id", "page_id": examples["page_id"]}
-    body = {"parent": parent, "properties": {"title": {"title": [{"text": {"content": "Checks"}}]}}}
-    return str(vendor(gateway, "notes", "POST", "/v1/pages", body)["id"])
-
-
-def empty_board(gateway: Gateway) -> str:
-    body = {"name": "Checks", "defaultLists": False}
-    return str(vendor(gateway, "boards", "POST", "/1/boards", body)["id"])
-
-
-def own_company(gateway: Gateway) -> str:
-    body = {"properties": {"name": "Checks", "domain": "checks.example"}, "associations": []}
-    return str(vendor(gateway, "crm", "POST", "/crm/objects/2026-09/companies", body)["id"])
-
-
-def empty_base(gateway: Gateway) -> str:
-    fields = [
-        {"name": "Name", "type": "singleLineText"},
-        {"name": "Notes", "type": "multilineText"},
-        {"name": "Status", "type": "singleSelect", "options": {"choices": [{"name": "Done"}]}},
-        {"name": "Attachments", "type": "multipleAttachments"},
-        {"name": "Number", "type": "number", "options": {"precision": 1}},
-        {"name": "Date", "type": "date", "options": {"dateFormat": {"name": "iso"}}},
-    ]
-    tables = [{"name": "Table 1", "fields": fields}, {"name": "Table 2", "fields": fields[:1]}]
-    body = {"workspaceId": gateway.examples("tables")["workspace_id"], "name": "Checks", "tables": tables}
-    return str(vendor(gateway, "tables", "POST", "/v0/meta/bases", body)["id"])
-
-
-def empty_channel(gateway: Gateway) -> str:
-    body = {"name": f"checks-{uuid4().hex}"}
-    return str(vendor(gateway, "chat", "POST", "/api/conversations.create", body)["channel"]["id"])
-
-
-def empty_label(gateway: Gateway) -> str:
-    return str(vendor(gateway, "mail", "POST", "/gmail/v1/users/me/labels", {"name": f"Checks {uuid4().hex}"})["id"])
-
-
-PLACES: Mapping[str, Callable[[Gateway], str]] = {
-    "notes": empty_page,
-    "boards": empty_board,
-    "chat": empty_channel,
-    "mail": empty_label,
-    "crm": own_company,
-    "tables": empty_base,
-}
-"""Create the place for each connector."""
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        run_emulators(**EMULATORS) as sandbox,
-        run_gateway(
-            sandbox,
-            tmp_path_factory.mktemp("verify"),
-            connectors=UNTHROTTLED,
-            files=PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1"),
-            GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20",
-            GATEWAY_GRACE_SECONDS="5",
-        ) as started,
-    ):
-        for name in EMULATORS:
-            started.clear(name)
-        started.knob("crm", search_lag_seconds=0)
-        started.knob("tables", fetch_seconds=0)
-        yield started.with_key(passthrough=True, calls_per_minute=1_000_000)
-
-
-def vendor(gateway: Gateway, connector: str, method: str, path: str, body: Any = None) -> Any:
-    values = {"method": method, "path": path} | ({} if body is None else {"body": body})
-    return gateway.request("POST", f"/v1/connections/{gateway.connections[connector]}/request", json=values).data[
-        "body"
-    ]
 
 
 def account(gateway: Gateway, connector: str, place: str | None = None) -> Account:
@@ -132,9 +49,10 @@ def contradicted(results: Sequence[FactResult]) -> list[tuple[str, str, str]]:
 @requirement("requests-13", "requests-14")
 @pytest.mark.parametrize("connector", CHECKED)
 def test_an_honest_vendor_contradicts_nothing(gateway: Gateway, connector: str) -> None:
-    results = verify(gateway, connector, PLACES[connector](gateway))
+    results = verify(gateway, connector, PLACES[connector].create(gateway))
 
     assert [] == contradicted(results)
+    assert [] == list(gateway.app.runs.vendor_changes.list(connector))
     assert sorted(load_facts(connector)) == sorted(one.fact for one in results)
     assert {check.fact for check in CHECKED[connector].all} == {one.fact for one in results if not one.reason}
 
@@ -144,7 +62,7 @@ def test_an_honest_vendor_contradicts_nothing(gateway: Gateway, connector: str) 
     ("connector", "fact"), [(name, check.fact) for name, checks in CHECKED.items() for check in checks.all]
 )
 def test_a_lie_is_found(gateway: Gateway, connector: str, fact: str) -> None:
-    place = PLACES[connector](gateway)
+    place = PLACES[connector].create(gateway)
     gateway.knob(connector, lie=fact)
     try:
         results = verify(gateway, connector, place)

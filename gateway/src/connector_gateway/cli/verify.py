@@ -19,7 +19,7 @@ from connector_gateway.cli.gateway_client import send
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget, resolve_target
 from connector_gateway.cli.output import exit_with_error, print_sentence, show, to_json_text
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.verify.account_under_test import Account, CallFailed, UnsuitablePlace
+from connector_gateway.verify.account_under_test import Account, CallFailed, NotCheckable, UnsuitablePlace
 from connector_gateway.verify.checks import Checks
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
@@ -94,6 +94,8 @@ async def _verify(
             return await run_checks(account, checks, load_facts(connector), _print_progress)
         except UnsuitablePlace as error:
             raise click.BadParameter(f"{error} Use {checks.place}.", param_hint="--in") from error
+        except NotCheckable as error:
+            raise click.ClickException(str(error)) from error
         except CallFailed as error:
             exit_with_error(error.body, json=False)
         finally:

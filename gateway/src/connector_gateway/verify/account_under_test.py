@@ -8,8 +8,14 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
+from multidict import CIMultiDict
+
 from connector_gateway.core.calls.passthrough import REQUEST
+from connector_gateway.kit import errors
+from connector_gateway.kit.errors.remedy_placeholders import resolve_remedy
+from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 T = TypeVar("T")
 
@@ -94,7 +100,7 @@ class Account:
         place: str | None = None,
         patience_seconds: float = 60.0,
     ) -> None:
-        self._connector = connector
+        self.connector = connector
         self._connection_id = connection_id
         self._send = send
         self._patience_seconds = patience_seconds
@@ -105,20 +111,20 @@ class Account:
         self._results: dict[Callable[..., Any], asyncio.Future[Any]] = {}
 
     async def request(
-        self, method: str, path: str, body: Any = None, *, query: Any = None, headers: Any = None
+        self, method: str, path: str, body: Any = None, *, query: Any = None, headers: Any = None, expects: int = 200
     ) -> VendorReply:
         """Send a request to the vendor.
 
-        Raises ``NotCheckable`` if the vendor is at its limit or fails, and ``CallFailed`` for an error of the gateway.
+        Raises ``NotCheckable`` if the vendor is at its limit, fails or denies a permission, unless the check *expects*
+        that status, and ``CallFailed`` for an error of the gateway or a revoked connection.
         """
         values = {"method": method, "path": path, "query": query, "headers": headers, "body": body}
         sent = {name: value for name, value in values.items() if value is not None}
         data = await self._sent("POST", REQUEST.path.format(connection_id=self._connection_id), sent)
-        if data["status"] in {429, 529}:
-            raise NotCheckable(AT_LIMIT)
-        if data["status"] >= 500:
-            raise NotCheckable(FAILED)
-        return VendorReply(data["status"], data["headers"], data["body"])
+        reply = VendorReply(data["status"], data["headers"], data["body"])
+        if reply.status != expects or reply.status == 200:
+            _check_informative(self.connector, reply)
+        return reply
 
     async def call(self, name: str, /, **params: Any) -> Any:
         """Call an operation and return its data. Raises ``CallFailed`` for an error."""
@@ -193,10 +199,10 @@ class Account:
         return remaining
 
     async def _call(self, name: str, params: Mapping[str, Any], headers: dict[str, str] | None = None) -> Any:
-        (operation,) = (one for one in self._connector.operations if one.name == name)
+        (operation,) = (one for one in self.connector.operations if one.name == name)
         in_path = {key: quote(str(value), safe="") for key, value in params.items() if f"{{{key}}}" in operation.path}
         values = {key: value for key, value in params.items() if key not in in_path}
-        path = f"/v1/connectors/{self._connector.name}{operation.path.format(**in_path)}"
+        path = f"/v1/connectors/{self.connector.name}{operation.path.format(**in_path)}"
         return await self._sent(operation.method, path, {"connection_id": self._connection_id, **values}, headers)
 
     async def _sent(
@@ -209,3 +215,27 @@ class Account:
         if "error" in body:
             raise CallFailed(body)
         return body["data"]
+
+
+def _check_informative(connector: AnyConnector, reply: VendorReply) -> None:
+    """Raise an error for a response that says nothing about a fact, by the connector's own rules."""
+    body = reply.body.encode() if isinstance(reply.body, str) else encode_json(reply.body)
+    response = UpstreamResponse(reply.status, CIMultiDict(reply.headers), body)
+    error = connector.error_table.classify(response)
+    if reply.status in {429, 529} or connector.parse_throttle(response) is not None:
+        raise NotCheckable(AT_LIMIT)
+    if reply.status >= 500:
+        raise NotCheckable(FAILED)
+    if error is errors.ConnectionRevoked:
+        raise revoked(connector)
+    if error is errors.ConnectionScopeMissing:
+        raise NotCheckable(LACKS_SCOPE)
+    if reply.status in {401, 403}:
+        raise NotCheckable(FORBIDDEN)
+
+
+def revoked(connector: AnyConnector) -> CallFailed:
+    """Return the error of a connection whose credentials the vendor rejects."""
+    error = errors.ConnectionRevoked(connector.error_table.message(errors.ConnectionRevoked))
+    remedy = resolve_remedy(error, "cli", [connector])
+    return CallFailed({"error": {"code": error.code, "message": error.message, "remedy": remedy}})

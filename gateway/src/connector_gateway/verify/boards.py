@@ -6,7 +6,14 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.verify.account_under_test import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
+from connector_gateway.verify.account_under_test import (
+    TEXT,
+    Account,
+    NotCheckable,
+    UnsuitablePlace,
+    VendorReply,
+    revoked,
+)
 from connector_gateway.verify.checks import Checks, expect
 
 LONGEST = 16_384
@@ -32,7 +39,11 @@ CHECKS = Checks(open_place, "the ID of a board without open lists")
 
 async def me(account: Account) -> VendorReply:
     """Return the member of the connection."""
-    return await account.request("GET", "/1/members/me", query={"fields": "fullName,username"})
+    reply = await account.request("GET", "/1/members/me", query={"fields": "fullName,username"}, expects=401)
+    # Elsewhere, 401 can also mean a missing permission.
+    if reply.status == 401:
+        raise revoked(account.connector)
+    return reply
 
 
 async def lists(account: Account) -> list[str]:

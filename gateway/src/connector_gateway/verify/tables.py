@@ -32,7 +32,7 @@ MODEL_NOT_FOUND = (403, "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")
 
 async def open_place(account: Account) -> None:
     """Check that the place is a base with empty tables only."""
-    schema = await account.request("GET", SCHEMA.format(account.place))
+    schema = await account.request("GET", SCHEMA.format(account.place), expects=403)
     if schema.status != 200:
         raise UnsuitablePlace("It is not a base that this connection can access.")
     for one in tables_in(schema):
@@ -222,8 +222,8 @@ async def _primary_field_in_schema(account: Account) -> None:
 async def _same_403_for_missing(account: Account) -> None:
     base_id = (await account.once(bases))[0]["id"]
     replies = [
-        await account.request("GET", f"/v0/app{token_hex(7)}/tbl{token_hex(7)}"),
-        await account.request("GET", f"/v0/{base_id}/tbl{token_hex(7)}"),
+        await account.request("GET", f"/v0/app{token_hex(7)}/tbl{token_hex(7)}", expects=403),
+        await account.request("GET", f"/v0/{base_id}/tbl{token_hex(7)}", expects=403),
     ]
     expect([MODEL_NOT_FOUND, MODEL_NOT_FOUND], [failed_with(reply) for reply in replies])
 

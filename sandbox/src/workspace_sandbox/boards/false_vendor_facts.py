@@ -50,7 +50,7 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     "hexadecimal-ids": FalseFact(ME, edit(lambda body: body.update(id=body["id"].upper()))),
     "requested-fields-only": FalseFact(ME, edit(lambda body: body.update(bio=""))),
     "date-in-seconds": FalseFact(ME, headers(Date="soon")),
-    "missing-board-is-404": FalseFact("GET /1/boards/[0-9a-f]{24}", when(lambda one: one.status == 404, reply(401))),
+    "missing-board-is-404": FalseFact("GET /1/boards/[0-9a-f]{24}", when(lambda one: one.status == 404, reply(400))),
     "malformed-id-is-400": FalseFact("GET /1/cards/no-identifier", reply(404)),
     "unknown-path-is-404": FalseFact("GET /1/noSuchPath", reply(400)),
     "errors-are-text": FalseFact("GET /1/lists/[0-9a-f]{24}", when(lambda one: one.status == 404, _with_text_type)),

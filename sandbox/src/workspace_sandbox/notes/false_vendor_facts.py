@@ -43,7 +43,7 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     "own-bot-user": FalseFact(ME, edit(lambda body: body.update(type="person"))),
     "clock-in-date": FalseFact(ME, headers(Date="soon")),
     "own-events": FalseFact(ME, every("workspace_name", lambda _: None)),
-    "unknown-is-404": FalseFact("GET /v1/databases/.*", when(lambda one: one.status == 404, reply(403))),
+    "unknown-is-404": FalseFact("GET /v1/databases/.*", when(lambda one: one.status == 404, reply(400))),
     "malformed-id-is-400": FalseFact("GET /v1/pages/no-identifier", reply(404)),
     "unknown-path-is-400": FalseFact("GET /v1/no-such-path", reply(404)),
     "pages-of-100": FalseFact("POST /v1/search", when(lambda one: one.sent.get("page_size") == 101, reply(200))),
