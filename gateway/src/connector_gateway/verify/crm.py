@@ -12,7 +12,6 @@ from connector_gateway.verify.account_under_test import (
     NotCheckable,
     UnsuitablePlace,
     VendorReply,
-    allowed,
 )
 from connector_gateway.verify.checks import Checks, expect
 
@@ -56,23 +55,18 @@ def code_of(reply: VendorReply) -> tuple[int, Any]:
     return reply.status, reply.body["errors"][0]["code"]
 
 
-async def send(account: Account, method: str, path: str, body: Any = None, *, query: Any = None) -> VendorReply:
-    """Send a request. Raises ``NotCheckable`` if the connection lacks a scope."""
-    return allowed(await account.request(method, path, body, query=query))
-
-
 # What several checks read or create
 
 
 async def portal(account: Account) -> VendorReply:
     """Return the portal."""
-    return await send(account, "GET", "/account-info/2026-09/details")
+    return await account.request("GET", "/account-info/2026-09/details")
 
 
 async def contacts(account: Account) -> Any:
     """Return the first two contacts, with a property that does not exist."""
     query = {"limit": 2, "properties": f"{RECORD_ID},createdate,lastname,noSuchProperty"}
-    found = (await send(account, "GET", f"{OBJECTS}/contacts", query=query)).body["results"]
+    found = (await account.request("GET", f"{OBJECTS}/contacts", query=query)).body["results"]
     if len(found) < 2:
         raise NotCheckable("The portal has fewer than two contacts.")
     return found
@@ -81,25 +75,25 @@ async def contacts(account: Account) -> Any:
 async def contact_properties(account: Account) -> Any:
     """Return the properties of contacts by name."""
     await account.call("list_properties", object_type="contacts")
-    reply = await send(account, "GET", "/crm/properties/2026-09/contacts")
+    reply = await account.request("GET", "/crm/properties/2026-09/contacts")
     return {one["name"]: one for one in reply.body["results"]}
 
 
 async def pipelines(account: Account) -> Any:
     """Return the pipelines of deals."""
-    return (await send(account, "GET", "/crm/pipelines/2026-09/deals")).body["results"]
+    return (await account.request("GET", "/crm/pipelines/2026-09/deals")).body["results"]
 
 
 async def search(account: Account, *filters: Any, **more: Any) -> VendorReply:
     """Search contacts in order of their IDs."""
     sorts = [{"propertyName": RECORD_ID, "direction": "ASCENDING"}]
     body = {"filterGroups": [{"filters": list(filters)}] if filters else [], "sorts": sorts, **more}
-    return await send(account, "POST", f"{OBJECTS}/contacts/search", body)
+    return await account.request("POST", f"{OBJECTS}/contacts/search", body)
 
 
 async def domain(account: Account) -> str:
     """Return the domain of the place. A portal may link contacts to the company with their domain, or create it."""
-    company = await send(account, "GET", f"{OBJECTS}/companies/{account.place}", query={"properties": "domain"})
+    company = await account.request("GET", f"{OBJECTS}/companies/{account.place}", query={"properties": "domain"})
     name: str = company.body["properties"]["domain"]
     return name
 
@@ -111,7 +105,7 @@ async def new_email(account: Account) -> str:
 
 async def create(account: Account, kind: str, properties: Any, associations: Any = ()) -> VendorReply:
     """Try to create a record, which is removed after the checks if the vendor accepts it."""
-    make = send(account, "POST", f"{OBJECTS}/{kind}s", {"properties": properties, "associations": list(associations)})
+    make = account.request("POST", f"{OBJECTS}/{kind}s", {"properties": properties, "associations": list(associations)})
     return await account.create(kind, make, _created_id, partial(_archive, account, kind))
 
 
@@ -198,14 +192,13 @@ async def logged_note(account: Account) -> str:
 async def read(account: Account, kind: str, object_id: str, *properties: str) -> Any:
     """Return the properties of a record."""
     query = {"properties": ",".join(properties)}
-    return (await send(account, "GET", f"{OBJECTS}/{kind}s/{object_id}", query=query)).body["properties"]
+    return (await account.request("GET", f"{OBJECTS}/{kind}s/{object_id}", query=query)).body["properties"]
 
 
 async def associations(account: Account, kind: str, object_id: str, other: str) -> Any:
     """Return the associations of a record with those of another kind."""
-    reply = await send(
-        account, "POST", f"{ASSOCIATIONS}/{plural(kind)}/{plural(other)}/batch/read", {"inputs": [{"id": object_id}]}
-    )
+    path = f"{ASSOCIATIONS}/{plural(kind)}/{plural(other)}/batch/read"
+    reply = await account.request("POST", path, {"inputs": [{"id": object_id}]})
     return [one for row in reply.body["results"] for one in row["to"]]
 
 
@@ -225,7 +218,7 @@ def numbers(records: Any) -> list[int]:
 @CHECKS.reads
 async def _dated_versions(account: Account) -> None:
     paths = ("/crm/objects/2026-03/contacts", "/crm/v3/objects/contacts")
-    replies = [await send(account, "GET", path, query={"limit": 1}) for path in paths]
+    replies = [await account.request("GET", path, query={"limit": 1}) for path in paths]
     expect([200, 200], [reply.status for reply in replies])
 
 
@@ -236,7 +229,7 @@ async def _number_of_portal(account: Account) -> None:
 
 @CHECKS.reads
 async def _missing_is_404(account: Account) -> None:
-    reply = await send(account, "GET", f"{OBJECTS}/deals/{MISSING_ID}")
+    reply = await account.request("GET", f"{OBJECTS}/deals/{MISSING_ID}")
     expect((404, "OBJECT_NOT_FOUND"), failed_with(reply))
 
 
@@ -249,14 +242,14 @@ async def _no_category_for_path(account: Account) -> None:
 
 @CHECKS.reads
 async def _pages_of_100(account: Account) -> None:
-    reply = await send(account, "GET", f"{OBJECTS}/contacts", query={"limit": 101})
+    reply = await account.request("GET", f"{OBJECTS}/contacts", query={"limit": 101})
     expect(INVALID, failed_with(reply))
 
 
 @CHECKS.reads
 async def _after_differs(account: Account) -> None:
     first, second = numbers(await account.once(contacts))
-    listed = await send(account, "GET", f"{OBJECTS}/contacts", query={"limit": 1, "after": first})
+    listed = await account.request("GET", f"{OBJECTS}/contacts", query={"limit": 1, "after": first})
     searched = await search(account, limit=1)
     expect((True, True), (first < second, numbers(listed.body["results"]) == [second]))
     expect("1", searched.body["paging"]["next"]["after"])
@@ -296,7 +289,7 @@ async def _closed_stages_in_text(account: Account) -> None:
 async def _former_owners_on_request(account: Account) -> None:
     for archived in (False, True):
         query = {"archived": str(archived).lower()}
-        reply = await send(account, "GET", "/crm/owners/2026-09", query=query)
+        reply = await account.request("GET", "/crm/owners/2026-09", query=query)
         expect({archived}, {one["archived"] for one in reply.body["results"]} or {archived})
 
 
@@ -325,7 +318,7 @@ async def _owners_as_reference(account: Account) -> None:
 async def _multi_status_batches(account: Account) -> None:
     created = await create(account, "contact", {"email": await new_email(account)})
     body = {"properties": ["email"], "inputs": [{"id": created.body["id"]}, {"id": MISSING_ID}]}
-    read_both = await send(account, "POST", f"{OBJECTS}/contacts/batch/read", body)
+    read_both = await account.request("POST", f"{OBJECTS}/contacts/batch/read", body)
     expect([201, 207], [created.status, read_both.status])
 
 
@@ -333,7 +326,7 @@ async def _multi_status_batches(account: Account) -> None:
 async def _upsert_says_new(account: Account) -> None:
     await account.once(own_contact)
     inputs = [{"idProperty": "email", "id": await account.once(email), "properties": {"lastname": TEXT}}]
-    reply = await send(account, "POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
+    reply = await account.request("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
     expect([False], [one["new"] for one in reply.body["results"]])
 
 
@@ -385,7 +378,7 @@ async def _numbers_of_associations(account: Account) -> None:
 async def _repeated_association(account: Account) -> None:
     contact_id = await account.once(own_contact)
     path = f"{OBJECTS}/contacts/{contact_id}/associations/default/companies/{account.place}"
-    reply = await send(account, "PUT", path)
+    reply = await account.request("PUT", path)
     companies = await linked(account, "contact", contact_id, "company")
     expect((200, True), (reply.status, companies == [account.place]))
 
@@ -415,7 +408,7 @@ async def _unknown_option_is_400(account: Account) -> None:
 @CHECKS.writes
 async def _computed_is_400(account: Account) -> None:
     body = {"properties": {"hs_email_domain": await account.once(domain)}}
-    reply = await send(account, "PATCH", f"{OBJECTS}/contacts/{await account.once(own_contact)}", body)
+    reply = await account.request("PATCH", f"{OBJECTS}/contacts/{await account.once(own_contact)}", body)
     expect((400, "READ_ONLY_VALUE"), code_of(reply))
 
 
@@ -450,7 +443,7 @@ async def _archived_is_404(account: Account) -> None:
     created = await create(account, "contact", {"email": await new_email(account)})
     archived = await _archive(account, "contact", created.body["id"])
     account.release("contact", created.body["id"])
-    reply = await send(account, "GET", f"{OBJECTS}/contacts/{created.body['id']}")
+    reply = await account.request("GET", f"{OBJECTS}/contacts/{created.body['id']}")
     expect([204, 404], [archived.status, reply.status])
 
 
