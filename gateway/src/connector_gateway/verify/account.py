@@ -69,13 +69,6 @@ class VendorReply:
     body: Any
 
 
-def allowed(reply: VendorReply) -> VendorReply:
-    """Return *reply*. Raises ``NotCheckable`` if the connection may not send such a request."""
-    if reply.status == 403:
-        raise NotCheckable(FORBIDDEN)
-    return reply
-
-
 @dataclass(frozen=True)
 class Created:
     """An object that a check created, and its removal."""

@@ -12,7 +12,6 @@ from connector_gateway.verify.account import (
     NotCheckable,
     UnsuitablePlace,
     VendorReply,
-    allowed,
 )
 from connector_gateway.verify.checks import Checks, expect
 
@@ -58,7 +57,7 @@ def code_of(reply: VendorReply) -> tuple[int, Any]:
 
 async def send(account: Account, method: str, path: str, body: Any = None, *, query: Any = None) -> VendorReply:
     """Send a request. Raises ``NotCheckable`` if the connection lacks a scope."""
-    return allowed(await account.request(method, path, body, query=query))
+    return await account.request(method, path, body, query=query)
 
 
 # What several checks read or create
