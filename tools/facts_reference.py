@@ -17,7 +17,7 @@ CITING = ("gateway/src/**/*.py", "gateway/src/**/*.md", "sandbox/src/**/*.py", "
 PAGE = Path("docs/reference/vendor-facts.md")
 
 
-HOW = {True: "write", False: "read", None: "not yet"}
+HOW = {True: "write", False: "read"}
 """The kind of check, by whether it writes."""
 
 
@@ -52,7 +52,7 @@ def _lines() -> Iterator[str]:
             yield "| Fact | Statement | Source | Confidence | Check | Used by |"
             yield "|---|---|---|---|---|---|"
         for fact_name, fact in facts.items():
-            how = fact.not_checkable or HOW[writes.get(fact_name)]
+            how = fact.not_checkable or HOW[writes[fact_name]]
             users = ", ".join(f"`{_short(path)}`" for path in cited.get(f"{name}.{fact_name}", ()))
             source = f"{fact.source}, read {fact.read}"
             yield f"| `{name}.{fact_name}` | {fact.says} | {source} | {fact.confidence} | {how} | {users} |"

@@ -31,7 +31,7 @@ class Fact(BaseModel):
     """``recorded``: seen in traffic or a vendor's library. ``reported``: stated by users. ``assumed``: no source."""
 
     not_checkable: str = ""
-    """Why ``verify`` cannot check it. Empty if it has a check, or if the connector has none yet."""
+    """Why ``verify`` cannot check it. Empty if it has a check."""
 
 
 FACTS = TypeAdapter(dict[str, Fact])
