@@ -67,9 +67,7 @@ async def test_a_long_limit_is_not_waited_for() -> None:
         ("tables", 500, {"error": "SERVER_ERROR"}),
     ],
 )
-async def test_a_response_that_says_nothing_about_a_fact_is_not_returned(
-    connector: str, status: int, body: Any
-) -> None:
+async def test_a_response_without_information_is_not_returned(connector: str, status: int, body: Any) -> None:
     with pytest.raises(NotCheckable):
         await Script(replied(status, body)).account(connector).request("GET", "/path")
 
@@ -81,5 +79,6 @@ async def test_a_lost_response_is_repeated_with_the_key_and_not_lost_again() -> 
 
     first, *others = script.headers
     assert {"message_ts": "1"} == data
-    assert first and "lose-response" == first["Prefer"]
+    assert first
+    assert "lose-response" == first["Prefer"]
     assert [{"Idempotency-Key": first["Idempotency-Key"]}] * 2 == others
