@@ -40,7 +40,7 @@ async def open_place(account: Account) -> None:
             raise UnsuitablePlace("The base has records.")
 
 
-CHECKS = Checks(open_place, "the ID of a base made for it, with the fields of a new table and without records")
+CHECKS = Checks(open_place, "the ID of a base with empty tables, the first with the fields of a new table")
 
 
 def tables_in(schema: VendorReply) -> Any:
