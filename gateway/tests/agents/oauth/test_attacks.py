@@ -199,9 +199,9 @@ def foreign_token(agent: OAuthAgent) -> str:
 
 def test_a_token_cannot_use_a_connection_of_another_workspace(agent: OAuthAgent, foreign_token: str) -> None:
     arguments = {"connection_id": agent.gateway.connections["notes"]}
-    call = {"name": "notes_list_databases", "arguments": arguments}
+    call = posted("tools/call", name="notes_list_databases", arguments=arguments)
 
-    reply = agent.call(foreign_token, posted("tools/call", **call)["json"]).json()
+    reply = agent.call(foreign_token, call["json"]).json()
 
     assert "connection_not_found" == reply["result"]["structuredContent"]["error"]["code"]
 
