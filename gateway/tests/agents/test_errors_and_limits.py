@@ -159,8 +159,12 @@ def test_event_streams_are_not_supported(gateway: Gateway) -> None:
 @requirement("mcp-11")
 async def test_an_unknown_tool_is_an_error_of_the_protocol(gateway: Gateway) -> None:
     async with agent(gateway) as client:
-        with pytest.raises(MCPError, match="tool_not_found"):
+        with pytest.raises(
+            MCPError, match=r"There is no tool notes_create_pages\. Did you mean notes_create_page\?"
+        ) as raised:
             await client.call_tool("notes_create_pages", {})
+
+    assert "notes_create_page" == raised.value.data["error"]["details"][0]["did_you_mean"]
 
 
 @requirement("mcp-11")
