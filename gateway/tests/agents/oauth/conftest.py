@@ -27,12 +27,13 @@ DOCUMENT = {
 
 @dataclass
 class LongDocument:
-    """A document of 10 MB without a declared length, which counts the bytes that were sent."""
+    """A document of 10 MB without a declared length, which counts requests and the bytes that were sent."""
 
+    requests: int = 0
     sent_bytes: int = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        self.sent_bytes = 0
+        self.requests += 1
         for piece in [b" " * 10_000] * 1_000:
             yield piece
             self.sent_bytes += len(piece)

@@ -322,6 +322,16 @@ def test_a_client_metadata_document_of_10_mb_is_not_read_to_its_end(
 
 
 @requirement("oauth-2")
+def test_requests_in_a_loop_fetch_a_document_once(agent: OAuthAgent, long_document: LongDocument) -> None:
+    before = long_document.requests
+
+    pages = [agent.authorize(client_id="https://client.example/streamed.json") for _ in range(20)]
+
+    assert 1 == len({problem(page) for page in pages})
+    assert before + 1 >= long_document.requests
+
+
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     "url",
     [
