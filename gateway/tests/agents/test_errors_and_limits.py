@@ -457,6 +457,19 @@ def test_the_stdio_proxy_uses_the_key_of_its_data_folder(gateway: Gateway, tmp_p
     assert own["key"] not in of_folder.stderr
 
 
+@requirement("mcp-2")
+def test_the_key_of_a_dev_installation_is_not_sent_to_another_url(
+    gateway: Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    description = {"base_url": "http://127.0.0.1:1", "keys": {"write": gateway.key}, "connections": {}}
+    (tmp_path / ".data").mkdir()
+    (tmp_path / ".data" / "dev.json").write_text(json.dumps(description))
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(main, ["mcp"], env=named(gateway) | {"GATEWAY_API_KEY": ""})
+
+    assert f"No API key for {gateway.base_url} is configured. Set GATEWAY_API_KEY." in ended.stderr
+
+
 @requirement("mcp-22")
 def test_a_data_folder_without_an_installation_is_named(gateway: Gateway, tmp_path: Path) -> None:
     ended = CliRunner().invoke(main, ["mcp", "--data", str(tmp_path)], env=named(gateway))
