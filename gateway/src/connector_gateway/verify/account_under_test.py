@@ -26,8 +26,11 @@ AT_LIMIT = "The vendor's rate limit is reached; run verify again later."
 LACKS_SCOPE = "The connection lacks a scope."
 FAILED = "The vendor failed."
 FORBIDDEN = "The connection lacks permission."
-RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "outcome_unknown"
+RATE_LIMITED, UPSTREAM_RATE_LIMITED, OUTCOME_UNKNOWN = "rate_limited", "upstream_rate_limited", "outcome_unknown"
 LOSE_RESPONSE = {"Prefer": "lose-response"}
+
+MAX_WAIT_SECONDS = 65.0
+"""The maximum time to wait until the vendor's rate limit ends. Most are limits per minute."""
 
 POLL_SECONDS = 1.0
 """Seconds between two requests that wait for an effect."""
@@ -211,9 +214,11 @@ class Account:
         self, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
     ) -> Any:
         body = await self._send(method, path, values, headers)
-        while "error" in body and body["error"]["code"] == RATE_LIMITED:
+        may_wait = True
+        while code := _limited(body, may_wait=may_wait):
             await asyncio.sleep(body["retry_after"])
             body = await self._send(method, path, values, headers)
+            may_wait = may_wait and code == RATE_LIMITED
         if "error" in body:
             raise CallFailed(body)
         return body["data"]
@@ -221,6 +226,17 @@ class Account:
 
 async def _fail(error: CallFailed) -> VendorReply:
     raise error
+
+
+def _limited(body: Mapping[str, Any], *, may_wait: bool) -> str | None:
+    """Return the code of an error after which nothing was sent and that ends soon, or None.
+
+    The limit of the key always ends. That of the vendor ends once, if it *may_wait* for it.
+    """
+    code = body["error"]["code"] if "error" in body else None
+    if code == UPSTREAM_RATE_LIMITED:
+        return code if may_wait and body["retry_after"] <= MAX_WAIT_SECONDS else None
+    return code if code == RATE_LIMITED else None
 
 
 def _check_informative(connector: AnyConnector, reply: VendorReply) -> None:

@@ -312,7 +312,7 @@ async def _edited_in_seconds(account: Account) -> None:
 
 
 @CHECKS.writes
-async def _metadata_survives_edits(account: Account) -> None:
+async def _metadata_after_edits(account: Account) -> None:
     metadata = (await account.once(edited_message)).get("metadata", {})
     expect("gateway_post", metadata.get("event_type", "no type"))
 

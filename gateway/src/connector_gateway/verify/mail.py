@@ -431,7 +431,7 @@ async def _sent_draft_is_gone(account: Account) -> None:
 
 
 @CHECKS.writes
-async def _thread_survives_sending(account: Account) -> None:
+async def _thread_after_sending(account: Account) -> None:
     draft, message = await account.once(sent_draft)
     expect(True, message["threadId"] == draft["message"]["threadId"])
 
@@ -449,7 +449,7 @@ async def _mail_to_oneself(account: Account) -> None:
 
 
 @CHECKS.writes
-async def _headers_unchanged(account: Account) -> None:
+async def _headers_after_sending(account: Account) -> None:
     expect(True, header(await account.once(sent_message), MARKER) != "")
 
 

@@ -143,7 +143,7 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     "edited-in-seconds": FalseFact(
         HISTORY, when(_edited, every("edited", lambda one: one | {"ts": one["ts"].replace("000000", "123456")}))
     ),
-    "metadata-survives-edits": FalseFact(HISTORY, when(_edited, _each("messages", lambda one: one.pop("metadata")))),
+    "metadata-after-edits": FalseFact(HISTORY, when(_edited, _each("messages", lambda one: one.pop("metadata")))),
     "edits-of-4000": FalseFact(UPDATE, when(_failed_with("msg_too_long"), reply(200, ACCEPTED))),
     "already-reacted": FalseFact(
         "POST /api/reactions.add", when(_failed_with("already_reacted"), reply(200, ACCEPTED))

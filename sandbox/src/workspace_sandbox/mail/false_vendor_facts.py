@@ -134,10 +134,10 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     ),
     "drafts-keep-labels": FalseFact(MODIFY, when(_adds("STARRED", 400), reply(200, {}))),
     "sent-draft-is-gone": FalseFact(f"GET {USER}/drafts/.+", when(_failed_with(404), reply(200))),
-    "thread-survives-sending": FalseFact(MESSAGE, when(_is_sent, every("threadId", lambda _: "0" * 16))),
+    "thread-after-sending": FalseFact(MESSAGE, when(_is_sent, every("threadId", lambda _: "0" * 16))),
     "message-id-replaced": FalseFact(MESSAGE, when(_is_sent, edit(_header("Message-ID", "<id@example.com>")))),
     "mail-to-oneself": FalseFact(MESSAGE, when(_is_sent, every("labelIds", lambda _: ["SENT"]))),
-    "headers-unchanged": FalseFact(MESSAGE, when(_is_sent, edit(_header("X-Connector-Gateway-Attempt", None)))),
+    "headers-after-sending": FalseFact(MESSAGE, when(_is_sent, edit(_header("X-Connector-Gateway-Attempt", None)))),
     "lost-draft-is-found": FalseFact(
         f"GET {USER}/drafts", when(_has(maxResults="100"), edit(lambda body: body.update(drafts=[])))
     ),

@@ -20,7 +20,7 @@ from connector_gateway.connectors.mail import vendor_models
 from connector_gateway.connectors.mail.vendor_errors import get_error_reason, raise_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items
-from connector_gateway.kit.passthrough import CustomRequest, Passthrough
+from connector_gateway.kit.passthrough import CustomRequest, Passthrough, has_safe_method
 from connector_gateway.kit.upstream.budget import Budget, Charge, Requests
 from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -45,12 +45,14 @@ Source: support.google.com/a/answer/166852, read 2026-11.
 
 SENDING = Charge("sending")
 
-MAX_UNITS = 100
-"""Units of the most expensive request, which is to send a message."""
+MAX_UNITS, MAX_READ_UNITS = 100, 40
+"""Units of the most expensive requests: to send a message, and to read a thread."""
 
 
 def charge_request(request: CustomRequest) -> Sequence[Charge]:
-    """Return the charges of a request that a caller has written. Its units are those of the most expensive request."""
+    """Return the charges of a request that a caller has written. Its units are those of the most expensive one."""
+    if has_safe_method(request):
+        return (_units(MAX_READ_UNITS),)
     sends = request.method == "POST" and request.path.endswith("/send")
     return (_units(MAX_UNITS), SENDING) if sends else (_units(MAX_UNITS),)
 
