@@ -136,6 +136,15 @@ def test_what_cannot_be_removed_is_named(gateway: Gateway, verify: Verify) -> No
 
 
 @requirement("requests-14")
+def test_an_object_that_may_have_been_created_is_named(gateway: Gateway, verify: Verify) -> None:
+    company = PLACES["crm"].create(gateway)
+    gateway.fault("crm", fault="drop_after", method="POST", path="/crm/objects/2026-09/notes")
+    result = verify.write("crm", company)
+
+    assert "Not removed: note of unknown outcome." in result.stderr
+
+
+@requirement("requests-14")
 def test_a_place_that_is_not_empty_is_rejected(gateway: Gateway, verify: Verify, connector: str, place: str) -> None:
     PLACES[connector].fill(gateway, place)
     before = contents(gateway, connector, place)

@@ -152,9 +152,18 @@ class Account:
             await asyncio.wait([task])
         finally:
             # Also after an interrupt, since the request was sent and its object would remain.
-            result = await task
+            result = await self._made(kind, task)
             self.adopt(kind, object_id(result), remove)
         return result
+
+    async def _made(self, kind: str, task: asyncio.Future[T]) -> T:
+        """Return what *task* created. If its outcome is unknown, the object is named as not removed."""
+        try:
+            return await task
+        except CallFailed as error:
+            if error.code == OUTCOME_UNKNOWN:
+                self.created.append(Created(kind, "of unknown outcome", partial(_fail, error)))
+            raise
 
     async def wait_until(self, is_met: Callable[[], Awaitable[bool]]) -> bool:
         """Return True as soon as *is_met* does, or False after a minute."""
@@ -213,6 +222,10 @@ class Account:
         if "error" in body:
             raise CallFailed(body)
         return body["data"]
+
+
+async def _fail(error: CallFailed) -> VendorReply:
+    raise error
 
 
 def _limited(body: Mapping[str, Any], *, may_wait: bool) -> str | None:

@@ -178,13 +178,17 @@ async def lost_deals(account: Account) -> list[str]:
 async def logged_note(account: Account) -> str:
     """Log a note on the deal through the operation, and return its ID."""
     deal_id = await account.once(own_deal)
-
     before = await linked(account, "deal", deal_id, "note")
+    logged: list[str] = []
+
+    async def is_listed() -> bool:
+        logged[:] = set(await linked(account, "deal", deal_id, "note")) - set(before)
+        return bool(logged)
 
     async def make() -> str:
         await account.call("update_deal", deal_id=deal_id, note="a < b\nc")
-        (note_id,) = set(await linked(account, "deal", deal_id, "note")) - set(before)
-        return note_id
+        await account.wait_until(is_listed)
+        return logged[0]
 
     return await account.create("note", make(), str, partial(_archive, account, "note"))
 

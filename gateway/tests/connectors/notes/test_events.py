@@ -46,6 +46,16 @@ def test_page_created_by_a_person_is_observed(feed: EventFeed) -> None:
     assert (None, None, None) == (event["property"], event["from"], event["to"])
 
 
+@requirement("common-235")
+def test_an_announcement_in_a_response_to_a_poll_is_counted(feed: EventFeed) -> None:
+    changes = feed.gateway.app.runs.vendor_changes
+    changes.counted.clear()
+    feed.gateway.fault("notes", fault="status", status=503, headers={"Sunset": "Sat, 01 Jan 2028 00:00:00 GMT"})
+    feed.poll()
+
+    assert {("sunset", "2028-01-01")} == {(key.kind, key.place) for key in changes.counted}
+
+
 @requirement("notes-71")
 def test_writes_through_the_gateway_are_observed(feed: EventFeed) -> None:
     database_id = feed.source("Leads").parent.id

@@ -10,7 +10,7 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
-from connector_gateway.core.history.vendor_change_counts import VendorChanges
+from connector_gateway.core.history.vendor_api_change_counts import VendorChanges
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS
 from connector_gateway.kit.errors import (

@@ -7,7 +7,7 @@ import structlog
 
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connector_config import ConnectorConfig
-from connector_gateway.core.history.vendor_change_counts import VendorChanges
+from connector_gateway.core.history.vendor_api_change_counts import VendorChanges
 from connector_gateway.core.pacing.pacer import AnonymousPacer, with_slack
 from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import structlog
 
 from connector_gateway.core.connector_config import ConnectorConfig
-from connector_gateway.core.history.vendor_change_counts import VendorChanges
+from connector_gateway.core.history.vendor_api_change_counts import VendorChanges
 from connector_gateway.core.pacing.pacer import ConnectionPacer
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
