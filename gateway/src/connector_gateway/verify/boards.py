@@ -41,7 +41,7 @@ CHECKS = Checks(open_place, "the ID of a board without open lists")
 
 async def me(account: Account) -> VendorReply:
     """Return the member of the connection."""
-    reply = await account.request("GET", "/1/members/me", query={"fields": "fullName,username"}, expects=401)
+    reply = await account.request("GET", "/1/members/me", query={"fields": "username,fullName"}, expects=401)
     # Elsewhere, 401 can also mean a missing permission.
     if reply.status == 401:
         raise revoked(account.connector)
