@@ -17,7 +17,7 @@ from connector_gateway.verify import account_under_test
 from connector_gateway.verify.runner import FactResult, load_checks
 from harness.gateway_server import Gateway, free_port
 from harness.requirement import requirement
-from verify.places import PLACES
+from verify.places import MAIL, PLACES, vendor
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,17 @@ def test_an_interrupt_removes_what_was_created(
     assert 1 == result.exit_code
     assert "Aborted!" in result.output
     assert before == contents(gateway, connector, place)
+
+
+@requirement("requests-14")
+def test_mail_is_sent_only_to_the_mailbox_itself(gateway: Gateway, verify: Verify) -> None:
+    verify.write("mail", PLACES["mail"].create(gateway))
+    own = vendor(gateway, "mail", "GET", f"{MAIL}/profile")["emailAddress"]
+    sent = vendor(gateway, "mail", "GET", f"{MAIL}/messages", labelIds=["SENT", "TRASH"])["messages"]
+    found = [vendor(gateway, "mail", "GET", f"{MAIL}/messages/{one['id']}", format="metadata") for one in sent]
+    recipients = [one for message in found for one in message["payload"]["headers"] if one["name"] in {"To", "Cc"}]
+
+    assert [own] * 2 == [one["value"].strip("<>") for one in recipients]
 
 
 @requirement("requests-14")
