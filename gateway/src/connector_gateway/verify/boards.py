@@ -19,6 +19,8 @@ from connector_gateway.verify.checks import Checks, expect
 LONGEST = 16_384
 """The length limit of a text."""
 
+LOST = f"{TEXT}: lost response"
+
 DUE = "2030-01-02T03:04:05Z"
 
 
@@ -69,8 +71,7 @@ async def own_card(account: Account) -> str:
     """Create a card through the operation, and return its ID."""
     first, _ = await account.once(lists)
     make = account.call("create_card", list_id=first, name=TEXT, due=DUE)
-    remove = partial(account.request, "DELETE")
-    created = await account.create("card", make, lambda one: one["card_id"], lambda uid: remove(f"/1/cards/{uid}"))
+    created = await account.create("card", make, lambda one: str(one["card_id"]), partial(delete_card, account))
     card_id: str = created["card_id"]
     return card_id
 
@@ -78,6 +79,23 @@ async def own_card(account: Account) -> str:
 async def card(account: Account) -> VendorReply:
     """Return the created card."""
     return await account.request("GET", f"/1/cards/{await account.once(own_card)}")
+
+
+async def lost_cards(account: Account) -> list[str]:
+    """Create a card whose response is lost, and return the IDs of all cards with its name."""
+    first, _ = await account.once(lists)
+    make = account.call_losing_response("create_card", list_id=first, name=LOST)
+    await account.create("card", make, lambda one: str(one["card_id"]), partial(delete_card, account))
+    cards = (await account.request("GET", f"/1/lists/{first}/cards", query={"fields": "name"})).body
+    created = [one["id"] for one in cards if one["name"] == LOST]
+    for card_id in created:
+        account.adopt("card", card_id, partial(delete_card, account))
+    return created
+
+
+async def delete_card(account: Account, card_id: str) -> VendorReply:
+    """Delete a card."""
+    return await account.request("DELETE", f"/1/cards/{card_id}")
 
 
 async def comments(account: Account) -> Any:
@@ -236,3 +254,8 @@ async def _archived_lists_hidden(account: Account) -> None:
     await account.request("PUT", f"/1/lists/{archived}", {"closed": True})
     reply = await account.request("GET", f"/1/boards/{account.place}/lists", query={"filter": "open"})
     expect({False}, {one["closed"] for one in reply.body})
+
+
+@CHECKS.writes
+async def _lost_card_is_found(account: Account) -> None:
+    expect(1, len(await account.once(lost_cards)))

@@ -10,6 +10,8 @@ from connector_gateway.verify.checks import Checks, expect
 LONG = 2000
 """The length limit of a text."""
 
+LOST = f"{TEXT}: lost response"
+
 
 async def open_place(account: Account) -> None:
     """Check that the place is an empty page."""
@@ -113,6 +115,14 @@ async def trashed_page(account: Account) -> str:
     page_id: str = created["page_id"]
     await account.call("update_page", page_id=page_id, archived=True)
     return page_id
+
+
+async def lost_pages(account: Account) -> list[str]:
+    """Create a row whose response is lost, and return the IDs of all rows with its title."""
+    database = await account.once(own_database)
+    await account.call_losing_response("create_page", database_id=database["id"], properties={"Name": LOST})
+    found = await query(account, {"property": "Name", "title": {"equals": LOST}})
+    return [one["id"] for one in found.body["results"]]
 
 
 def paragraph(text: str) -> Any:
@@ -364,3 +374,8 @@ async def _trash_not_queried(account: Account) -> None:
     page_id = await account.once(trashed_page)
     rows = (await query(account, {"property": "Name", "title": {"is_not_empty": True}})).body["results"]
     expect((False, {False}), (page_id in {one["id"] for one in rows}, {one["in_trash"] for one in rows}))
+
+
+@CHECKS.writes
+async def _lost_page_is_found(account: Account) -> None:
+    expect(1, len(await account.once(lost_pages)))

@@ -77,4 +77,5 @@ FALSE_FACTS: Mapping[str, FalseFact] = {
     "archived-lists-hidden": FalseFact(
         "GET /1/boards/[^/]+/lists", when(lambda one: "fields" not in one.query, every("closed", lambda _: True))
     ),
+    "lost-card-is-found": FalseFact("GET /1/lists/[^/]+/actions", edit(lambda body: body.clear())),
 }
