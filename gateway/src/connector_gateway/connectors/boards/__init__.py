@@ -8,11 +8,12 @@ from connector_gateway.kit.operation import Connector, SampleCall
 UNREAD_FIELDS = frozenset(
     {
         *("attachments", "badges", "board", "cardRole", "checkItemStates", "closed", "color", "cover"),
-        *("dateLastActivity", "desc", "descData", "due", "dueComplete", "dueReminder", "email", "id"),
-        *("idAttachmentCover", "idBoard", "idCard", "idChecklist", "idChecklists", "idLabels", "idList"),
-        *("idMember", "idMembers", "idMembersVoted", "idShort", "isTemplate", "labels", "limits", "list"),
-        *("manualCoverAttachment", "memberCreator", "mirrorSourceId", "name", "nameData", "pinned", "pos"),
-        *("shortLink", "shortUrl", "start", "state", "stickers", "subscribed", "textData", "type", "url"),
+        *("dateCreated", "dateLastActivity", "desc", "descData", "due", "dueComplete", "dueReminder"),
+        *("email", "id", "idAttachmentCover", "idBoard", "idCard", "idChecklist", "idChecklists"),
+        *("identifier", "idLabels", "idList", "idMember", "idMembers", "idMembersVoted", "idModel"),
+        *("idShort", "isTemplate", "labels", "limits", "list", "manualCoverAttachment", "memberCreator"),
+        *("mirrorSourceId", "name", "nameData", "pinned", "pos", "shortLink", "shortUrl", "start"),
+        *("state", "stickers", "subscribed", "textData", "type", "url"),
     }
 )
 """The names of documented fields in the vendor models that are not read."""
