@@ -184,13 +184,14 @@ class EventSource(Generic[C]):
     poll_interval_seconds: float
     """Seconds between the beginnings of two polls of everything."""
 
-    signed_with: str
+    signed_with: str = ""
     """The vendor's name for the secret with which it signs deliveries."""
 
-    receive: Callable[[HookRequest, Sequence[str]], HookResult]
+    receive: Callable[[HookRequest, Sequence[str]], HookResult] | None = None
     """Verifies and parses a delivery. It must be signed with one of the secrets, or contain one while there are none.
 
-    Raises ``InvalidSignature`` if it is not genuine, or ``InvalidJson`` if it is not readable.
+    Raises ``InvalidSignature`` if it is not genuine, or ``InvalidJson`` if it is not readable. The attribute is None if
+    changes are only polled.
     """
 
     read: Read | None = None
