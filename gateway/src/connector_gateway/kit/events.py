@@ -17,6 +17,9 @@ R = TypeVar("R", bound=Result)
 State = Mapping[str, Any]
 """The connector's small notes about a connection, such as its own user at the vendor, available to every delivery."""
 
+READ_EVENTS = "read_events"
+"""The name of the operation with which a connector returns events. Its parameter ``type`` lists their types."""
+
 FORMER = "former"
 RENEWED_AT = "renewed_at"
 """The only keys of a state after credentials were replaced: the previous state, and the time of the replacement.
