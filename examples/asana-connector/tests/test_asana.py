@@ -58,7 +58,7 @@ def test_a_lost_response_to_a_personal_token_stays_unknown(personal: Asana) -> N
 
 
 @pytest.mark.clause("asana-4")
-def test_an_update_changes_only_the_given_fields(asana: Asana) -> None:
+def test_an_update_changes_only_the_sent_fields(asana: Asana) -> None:
     task = asana.create("Draft", notes="As agreed").json()["data"]
     updated = asana.update(task["task_id"], completed=True)
 

@@ -43,8 +43,8 @@ class ApiRequest:
 
     def json(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the identifying fields of *record*, and those that ``opt_fields`` names."""
-        wanted = {name.partition(".")[0] for name in self.query.get("opt_fields", "").split(",")}
-        return {name: value for name, value in record.items() if name in wanted | {"gid", "resource_type", "name"}}
+        requested = {name.partition(".")[0] for name in self.query.get("opt_fields", "").split(",")}
+        return {name: value for name, value in record.items() if name in requested | {"gid", "resource_type", "name"}}
 
 
 Handler = Callable[[ApiRequest], tuple[int, dict[str, Any]]]

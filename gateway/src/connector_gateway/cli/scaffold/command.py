@@ -47,8 +47,8 @@ def new_connector(name: str, into: Path, *, oauth: bool, events: bool) -> None:
         raise click.BadParameter(
             f"{folder} already exists. Choose another name, or another folder with --into.", param_hint="NAME"
         ) from None
-    options = {option for option, is_given in (("oauth", oauth), ("events", events)) if is_given}
-    _copy(files(__package__).joinpath("template"), folder, name, OPTIONS - options)
+    excluded = {option for option, is_included in (("oauth", oauth), ("events", events)) if not is_included}
+    _copy(files(__package__).joinpath("template"), folder, name, excluded)
     print_sentence(f"Created {folder}. To install and test it: cd {folder}; make test. To call it: make dev.")
 
 
