@@ -22,7 +22,8 @@ async def poll(watch: PollContext[AsanaClient]) -> None:
     """Read the events of every watched project. A project that cannot be read does not delay the others."""
     projects, tokens = watch.settings.get("projects", []), await watch.snapshots(SYNC)
     ended = [Snapshot(SYNC, project, None) for project in tokens.keys() - set(projects)]
-    await watch.commit(snapshots=ended)
+    if ended:
+        await watch.commit(snapshots=ended)
     failed: list[GatewayError] = []
     for project in projects:
         try:
