@@ -105,3 +105,15 @@ def test_the_library_reports_a_throttled_request(api: sdk.ApiClient, emulator: A
         sdk.UsersApi(api).get_user("me", {})
 
     assert (throttled.value.status, throttled.value.headers["Retry-After"]) == (429, "30")
+
+
+def test_the_emulator_limits_the_requests_of_a_token(api: sdk.ApiClient, emulator: Application) -> None:
+    emulator.knobs(requests_per_minute=0)
+    try:
+        with pytest.raises(ApiException) as throttled:
+            sdk.UsersApi(api).get_user("me", {})
+    finally:
+        emulator.knobs(requests_per_minute=150)
+
+    assert throttled.value.status == 429
+    assert 1 <= int(throttled.value.headers["Retry-After"]) <= 60

@@ -5,6 +5,14 @@ from asana_connector.models import WatchSettings
 from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
+UNREAD_FIELDS = frozenset(
+    {
+        *("added_value", "data", "help", "name", "new_value", "path", "photo", "phrase", "removed_value"),
+        *("resource_subtype", "resource_type", "type", "uri", "workspaces"),
+    }
+)
+"""The names of documented fields in the vendor models that are not read."""
+
 ASANA = Connector(
     name="asana",
     kit_version=1,
@@ -15,6 +23,7 @@ ASANA = Connector(
     client=client.AsanaClient,
     operations=(operations.list_tasks, operations.create_task, operations.update_task, operations.read_events),
     error_table=client.ERRORS,
+    unread_fields=UNREAD_FIELDS,
     oauth=oauth.OAUTH,
     identify=oauth.identify,
     settings=WatchSettings,

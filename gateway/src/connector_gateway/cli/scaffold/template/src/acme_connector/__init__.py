@@ -18,6 +18,8 @@ ACME = Connector(
         read_events,  # --events
     ),
     error_table=client.ERRORS,
+    # Documented, but not read. Other fields are reported as changes of the vendor.
+    unread_fields={"external_id"},
     settle_seconds=client.SETTLE_SECONDS,
     identify=client.identify,
     oauth=OAUTH,  # --oauth
