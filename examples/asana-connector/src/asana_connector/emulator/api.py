@@ -41,10 +41,16 @@ class ApiRequest:
         if not {scope, "default"} & set(self.token.scopes):
             raise AsanaError(403, f"Forbidden: this app lacks the scope {scope}.")
 
-    def json(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the identifying fields of *record*, and those that ``opt_fields`` names."""
-        requested = {name.partition(".")[0] for name in self.query.get("opt_fields", "").split(",")}
-        return {name: value for name, value in record.items() if name in requested | {"gid", "resource_type", "name"}}
+    def json(self, record: Mapping[str, Any], *, compact: bool = False) -> dict[str, Any]:
+        """Return the fields that ``opt_fields`` names, by default all of a single object, and few of a *compact* one.
+
+        Source: developers.asana.com/docs/inputoutput-options, read 2026-11.
+        """
+        if "opt_fields" in self.query:
+            names = {"gid", *(name.partition(".")[0] for name in self.query["opt_fields"].split(","))}
+        else:
+            names = {"gid", "resource_type", "name"} if compact else set(record)
+        return {name: value for name, value in record.items() if name in names}
 
 
 Handler = Callable[[ApiRequest], tuple[int, dict[str, Any]]]
@@ -58,8 +64,7 @@ def get_user(request: ApiRequest) -> tuple[int, dict[str, Any]]:
     if user is None:
         raise unknown_object("user", identifier)
     record = {"gid": user.gid, "resource_type": "user", "name": user.name, "email": user.email}
-    # A single object is returned completely, also without opt_fields.
-    return 200, {"data": record}
+    return 200, {"data": request.json(record)}
 
 
 def get_tasks(request: ApiRequest) -> tuple[int, dict[str, Any]]:
@@ -75,7 +80,7 @@ def get_tasks(request: ApiRequest) -> tuple[int, dict[str, Any]]:
         tasks = [task for task in tasks if not task.completed]
     limit, start = _read_limit(request), _read_offset(request)
     end = start + limit
-    page: dict[str, Any] = {"data": [request.json(_record(request, task)) for task in tasks[start:end]]}
+    page: dict[str, Any] = {"data": [request.json(_record(request, task), compact=True) for task in tasks[start:end]]}
     page["next_page"] = _next_page(request, end) if end < len(tasks) else None
     return 200, page
 
@@ -83,7 +88,7 @@ def get_tasks(request: ApiRequest) -> tuple[int, dict[str, Any]]:
 def get_task(request: ApiRequest) -> tuple[int, dict[str, Any]]:
     """Return a task."""
     request.require("tasks:read")
-    return 200, {"data": _record(request, request.workspace.task(request.path["task_gid"], request.app))}
+    return 200, {"data": request.json(_record(request, request.workspace.task(request.path["task_gid"], request.app)))}
 
 
 def create_task(request: ApiRequest) -> tuple[int, dict[str, Any]]:
@@ -93,8 +98,8 @@ def create_task(request: ApiRequest) -> tuple[int, dict[str, Any]]:
     if not isinstance(projects, list) or len(projects) != 1:
         raise AsanaError(400, "projects: this emulator needs exactly one")
     project = request.workspace.project(str(projects[0]), "projects: [0]", 400)
-    fields = {"name": "", **_read_fields(request)}
-    return 201, {"data": _record(request, request.workspace.create_task(project, request.user, fields))}
+    task = request.workspace.create_task(project, request.user, {"name": "", **_read_fields(request)})
+    return 201, {"data": request.json(_record(request, task))}
 
 
 def update_task(request: ApiRequest) -> tuple[int, dict[str, Any]]:
@@ -102,7 +107,7 @@ def update_task(request: ApiRequest) -> tuple[int, dict[str, Any]]:
     request.require("tasks:write")
     task = request.workspace.task(request.path["task_gid"], request.app)
     request.workspace.update_task(task, request.user, _read_fields(request))
-    return 200, {"data": _record(request, task)}
+    return 200, {"data": request.json(_record(request, task))}
 
 
 def get_events(request: ApiRequest) -> tuple[int, dict[str, Any]]:
