@@ -132,7 +132,7 @@ def test_the_example_of_a_package_passes_its_tests(tmp_path: Path) -> None:
     tested = make(Package(folder, create_python(tmp_path)), "test")
 
     assert 0 == tested.returncode, tested.stdout + tested.stderr
-    assert "29 passed" in tested.stdout
+    assert "30 passed" in tested.stdout
 
 
 @requirement("packages-5")

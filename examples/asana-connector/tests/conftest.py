@@ -14,6 +14,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from asana_connector.emulator.access import PERSONAL
+
 START_SECONDS = 120
 WAIT_SECONDS = 30
 
@@ -83,15 +85,24 @@ class Asana:
         """Return the requests with a method that the emulator received."""
         return [request for request in self.sandbox.get("asana/requests").json() if request["method"] == method]
 
+    def add(self, **fields: Any) -> "Asana":
+        """Return a new connection."""
+        return replace(self, connection_id=self._create(**fields)["connection_id"])
+
     def connect(self, **fields: Any) -> "Asana":
         """Connect an account in a browser, as the user who is preselected, and return the new connection."""
-        body = {"workspace_id": self.described["workspace_id"], "connector": "asana", **fields}
-        created = self.operator.post("/v1/connections", json=body).raise_for_status().json()["data"]
+        created = self._create(**fields)
         with httpx2.Client(follow_redirects=True, timeout=60) as browser:
             # The connect page redirects with a header, which browsers follow.
             consent = browser.post(created["connect_url"]).headers["refresh"].removeprefix("0; url=")
             browser.get(f"{consent}&auto_approve=1").raise_for_status()
         return replace(self, connection_id=created["connection_id"])
+
+    def _create(self, **fields: Any) -> Mapping[str, Any]:
+        body = {"workspace_id": self.described["workspace_id"], "connector": "asana", **fields}
+        connection: Mapping[str, Any] = self.operator.post("/v1/connections", json=body).raise_for_status().json()
+        created: Mapping[str, Any] = connection["data"]
+        return created
 
     def described_connection(self) -> Mapping[str, Any]:
         """Return the connection."""
@@ -143,13 +154,19 @@ def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]") -> A
 
 
 @pytest.fixture
-def personal(running: Asana) -> Asana:
-    """A connection by personal access token, with the default data of the emulator and without faults."""
+def installation(running: Asana) -> Asana:
+    """The running gateway, with the default data of the emulator and without faults."""
     running.control("reset")
     return running
 
 
 @pytest.fixture
-def asana(personal: Asana) -> Asana:
-    """A connection by OAuth."""
-    return personal.connect()
+def asana(installation: Asana) -> Asana:
+    """A new connection by OAuth."""
+    return installation.connect()
+
+
+@pytest.fixture
+def personal(installation: Asana) -> Asana:
+    """A new connection by personal access token."""
+    return installation.add(credentials=PERSONAL)

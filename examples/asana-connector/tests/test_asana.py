@@ -98,9 +98,9 @@ def test_a_rejected_token_is_reported(asana: Asana) -> None:
 
 
 @pytest.mark.clause("asana-6")
-def test_an_expired_token_is_refreshed(personal: Asana) -> None:
-    personal.control("asana/knobs", token_seconds=1)
-    connected = personal.connect()
+def test_an_expired_token_is_refreshed(installation: Asana) -> None:
+    installation.control("asana/knobs", token_seconds=1)
+    connected = installation.connect()
 
     assert connected.create("After an hour").status_code == 200
     assert connected.described_connection()["last_refreshed_at"] is not None
@@ -133,8 +133,8 @@ def test_a_connection_is_named_after_its_user(asana: Asana) -> None:
 
 
 @pytest.mark.clause("asana-9")
-def test_changes_are_observed_once(personal: Asana) -> None:
-    watching = personal.connect(settings={"projects": [personal.project_id]})
+def test_changes_are_observed_once(installation: Asana) -> None:
+    watching = installation.connect(settings={"projects": [installation.project_id]})
     wait_until(lambda: watching.described_connection()["watching_since"])
     task_id = watching.user("create_task", project_id=watching.project_id, name="From Ben")["task_id"]
     watching.user("complete_task", task_id=task_id)
@@ -152,8 +152,8 @@ def test_changes_are_observed_once(personal: Asana) -> None:
 
 
 @pytest.mark.clause("asana-10")
-def test_a_gap_is_reported_if_asana_has_forgotten_the_events(personal: Asana) -> None:
-    watching = personal.connect(settings={"projects": [personal.project_id]})
+def test_a_gap_is_reported_if_asana_has_forgotten_the_events(installation: Asana) -> None:
+    watching = installation.connect(settings={"projects": [installation.project_id]})
     wait_until(lambda: watching.described_connection()["watching_since"])
     watching.control("asana/act", action="forget_events")
     wait_until(lambda: "Warning" in watching.get("events").headers)

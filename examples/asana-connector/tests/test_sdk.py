@@ -9,6 +9,7 @@ import pytest
 from asana.rest import ApiException
 from urllib3 import Retry
 
+from asana_connector.emulator.access import PERSONAL
 from workspace_sandbox.in_process_sandbox import Application, run_sandbox
 
 FIELDS = "name,notes,completed,due_on,assignee.name,external.gid"
@@ -85,7 +86,6 @@ def test_the_library_reads_events_with_a_sync_token(api: sdk.ApiClient, emulator
         ({"name": "No project"}, "projects"),
         ({"name": 1, "projects": ["{project}"]}, "name: Value is not a string"),
         ({"name": "Unknown", "projects": ["404"]}, "projects: [0]: Unknown object: 404"),
-        ({"name": "Marked", "projects": ["{project}"], "external": {"gid": "x"}}, "external"),
     ],
 )
 def test_the_library_reports_the_messages_of_errors(
@@ -95,8 +95,25 @@ def test_the_library_reports_the_messages_of_errors(
     with pytest.raises(ApiException) as rejected:
         sdk.TasksApi(api).create_task({"data": data}, {})
 
-    assert rejected.value.status in {400, 403}
+    assert rejected.value.status == 400
     assert json.loads(rejected.value.body)["errors"][0]["message"].startswith(message)
+
+
+def test_the_library_finds_a_task_by_the_external_gid_of_its_app(api: sdk.ApiClient, project: str) -> None:
+    tasks = sdk.TasksApi(api)
+    created = tasks.create_task({"data": {"name": "Marked", "projects": [project], "external": {"gid": "mark 1"}}}, {})
+    found = tasks.get_task("external:mark 1", {"opt_fields": FIELDS})
+
+    assert (found["gid"], found["external"]["gid"]) == (created["gid"], "mark 1")
+
+
+def test_a_personal_access_token_has_no_external_gids(api: sdk.ApiClient, project: str) -> None:
+    api.configuration.access_token = PERSONAL["token"]
+    marked = {"name": "Marked", "projects": [project], "external": {"gid": "mark 2"}}
+    with pytest.raises(ApiException) as rejected:
+        sdk.TasksApi(api).create_task({"data": marked}, {})
+
+    assert rejected.value.status == 403
 
 
 def test_the_library_reports_a_throttled_request(api: sdk.ApiClient, emulator: Application) -> None:

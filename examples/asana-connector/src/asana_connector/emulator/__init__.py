@@ -113,7 +113,7 @@ class AsanaEmulator(Emulator):
         return web.json_response(body, status=status)
 
     def credentials(self) -> dict[str, str]:
-        """Return the personal access token of the first user."""
+        """Return the tokens of the gateway's app for the first user."""
         return CREDENTIALS
 
     def examples(self) -> dict[str, Any]:

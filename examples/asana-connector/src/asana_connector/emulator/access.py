@@ -1,4 +1,4 @@
-"""Authorisation: the personal access token, and the OAuth app of the gateway."""
+"""Authorisation: the OAuth app of the gateway, and a personal access token."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,7 +10,10 @@ from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.oauth.server import Grant, Token
 from workspace_sandbox.kit.oauth.standard import OAuthError, StandardOAuth
 
-CREDENTIALS = {"token": "2/1201/1202:5f0c7a"}
+CREDENTIALS = {"token": "2/1201/1202:5f0c7a", "refresh_token": "2/1201/9d41b3"}
+"""The tokens of the gateway's app for the first user."""
+
+PERSONAL = {"token": "2/1201/1203:e27b60"}
 """The personal access token of the first user."""
 
 
@@ -31,7 +34,11 @@ class AsanaOAuth(StandardOAuth):
 
     def __init__(self, context: EmulatorContext, users: Mapping[str, User]) -> None:
         super().__init__(context, users)
-        self.register(CREDENTIALS["token"], "access", Grant("", next(iter(users.values())), ("default",)))
+        user = next(iter(users.values()))
+        grant = Grant(next(iter(self.clients)), user, self.default_scopes)
+        self.register(CREDENTIALS["token"], "access", grant)
+        self.register(CREDENTIALS["refresh_token"], "refresh", grant)
+        self.register(PERSONAL["token"], "access", Grant("", user, self.default_scopes))
 
     def account_name(self, account: User) -> str:
         """Return the name of a user on the consent page."""
