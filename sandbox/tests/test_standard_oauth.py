@@ -163,10 +163,10 @@ def test_the_app_receives_errors_of_its_request(vendor: httpx.Client, changes: d
 
 @pytest.mark.parametrize("changes", [{"client_id": "other"}, {"redirect_uri": "ftp://example.invalid"}])
 def test_the_user_sees_errors_that_must_not_be_redirected(vendor: httpx.Client, changes: dict[str, str]) -> None:
-    shown = vendor.get("/authorize", params={**REQUEST, **changes})
+    error_page = vendor.get("/authorize", params={**REQUEST, **changes})
 
-    assert 400 == shown.status_code
-    assert "This request cannot be met" in shown.text
+    assert 400 == error_page.status_code
+    assert "This request cannot be met" in error_page.text
 
 
 def test_a_wrong_secret_is_rejected(vendor: httpx.Client) -> None:
