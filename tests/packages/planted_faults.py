@@ -35,11 +35,12 @@ def rename(emulator: AcmeEmulator, request: web.Request, body: Any) -> web.Respo
     return web.json_response(item)
 
 
-class Emulator(AcmeEmulator):
-    """The template's emulator, whose items can be renamed."""
-
-    routes = (*AcmeEmulator.routes, Route(method="PATCH", path="/items/{id}", handler=rename))
-
+Emulator: Any = type(
+    "Emulator",
+    (AcmeEmulator,),
+    {"routes": (*AcmeEmulator.routes, Route(method="PATCH", path="/items/{id}", handler=rename))},
+)
+"""The template's emulator, whose items can be renamed."""
 
 Emulator.coverage = AcmeEmulator.coverage
 
@@ -71,8 +72,8 @@ async def send_rename(ctx: Any, intent: StepInput, _: str) -> StepResult:
 
 async def find_renamed(ctx: Any, intent: StepInput, _: SentStep) -> Sequence[Match]:
     items = (await ctx.upstream.list_items(limit=100, page=None)).items
-    wanted = (intent["item_id"], intent["title"])
-    return [Match({"id": one.id, "title": one.title}, one.id) for one in items if (one.id, one.title) == wanted]
+    intended = (intent["item_id"], intent["title"])
+    return [Match({"id": one.id, "title": one.title}, one.id) for one in items if (one.id, one.title) == intended]
 
 
 RENAME = WriteStep[AcmeContext](

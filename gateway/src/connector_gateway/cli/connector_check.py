@@ -19,15 +19,20 @@ MAX_SHOWN = 5
 
 @click.command(cls=Command)
 @click.argument("connector")
-@click.option("--seeds", default=1, show_default=True, type=click.IntRange(1, 1000), help="How often to run histories.")
+@click.option(
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Run each history with this many seeds, which have other delays and responses.",
+)
 @click.option("--only", type=click.Choice(list(CHECKS)), help="Run only this check.")
 def connector_check(connector: str, seeds: int, only: str | None) -> None:
     """Check an installed connector against the emulator of its vendor, in virtual time.
 
-    Each write is interrupted at every request, with a key and without; the gateway is killed, other clients create
-    equal objects, and proxies answer instead of the vendor. Each seed has other delays and responses.
-
-    Calls use the examples that operations declare with examples=[…].
+    Each write is interrupted at every request, with a key and without: requests and responses are lost, the gateway is
+    killed, other clients create equal objects, and proxies respond instead of the vendor.
+    Calls use the arguments that operations declare as examples.
     Exit status: 0 if nothing is found, 1 otherwise, 2 if the connector cannot be checked.
 
     Example: connector-gateway connector-check tasks --seeds 3

@@ -121,6 +121,11 @@ class Subject:
     credentials: Mapping[str, str]
     settings: Settings
 
+    def arguments(self, operation: AnyOperation, number: int = 0) -> Mapping[str, Any]:
+        """Return the arguments of an example of *operation*, without a key."""
+        example = operation.examples[number](self.vendor.examples)
+        return {name: value for name, value in example.items() if name != "idempotency_key"}
+
 
 @contextmanager
 def open_subject(connector: AnyConnector, emulator: type[Any]) -> Iterator[Subject]:
@@ -174,7 +179,7 @@ class History:
     def __init__(self, subject: Subject, situation: str, seed: int) -> None:
         self.subject = subject
         self.situation = situation
-        """What happens, as the end of a sentence."""
+        """The events, as the end of a sentence."""
 
         self.seed = seed
         self.vendor = subject.vendor

@@ -33,8 +33,8 @@ MAX_BURST_CALLS = 40
 
 def check_pages(subject: Subject, operation: AnyOperation, seed: int) -> Iterator[tuple[History, Sequence[Finding]]]:
     """Read a list in large and in small pages, with the first example that has more than one item."""
-    for example in operation.examples:
-        arguments = {**example(subject.vendor.examples)}
+    for number in range(len(operation.examples)):
+        arguments = {**subject.arguments(operation, number)}
         arguments.pop("limit", None)
         whole = _read_list(subject, operation, arguments, seed, None)
         yield whole, []
@@ -126,7 +126,7 @@ def _call_with_fault(
 ) -> History:
     async def call(history: History) -> None:
         key = KEY if operation.scope == "write" else None
-        await history.call(operation, operation.examples[0](subject.vendor.examples), key=key)
+        await history.call(operation, subject.arguments(operation), key=key)
 
     history = History(subject, situation, seed)
     history.network.faults[FIRST, request.number] = Fault(served=False, response=response)
@@ -137,7 +137,7 @@ def check_burst(subject: Subject, operation: AnyOperation, seed: int) -> Iterato
     """Call an operation more often than the vendor's shorter budgets allow at once."""
     limits = [budget.limit for budget in subject.connector.budgets.values() if budget.limit < MAX_BURST_CALLS]
     calls = min(MAX_BURST_CALLS, int(2 * max(limits, default=MAX_BURST_CALLS / 2)) + 5)
-    arguments = operation.examples[0](subject.vendor.examples)
+    arguments = subject.arguments(operation)
 
     async def call(history: History) -> None:
         await asyncio.gather(*(history.call(operation, arguments) for _ in range(calls)))

@@ -41,7 +41,7 @@ class WriteHistory:
     """A planned history of a write."""
 
     situation: str
-    """What happens, as the end of a sentence."""
+    """The events, as the end of a sentence."""
 
     phases: Sequence[Phase]
     faults: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class WriteSubject:
     @property
     def arguments(self) -> Mapping[str, Any]:
         """The arguments of its first example."""
-        return self.operation.examples[0](self.subject.vendor.examples)
+        return self.subject.arguments(self.operation)
 
     @property
     def steps(self) -> Sequence[SentRequest]:
@@ -104,7 +104,7 @@ class WriteSubject:
 
     async def overwrite(self, history: History) -> None:
         """Call, then make the later change of another call, and repeat the first."""
-        later = self.operation.examples[1](self.subject.vendor.examples)
+        later = self.subject.arguments(self.operation, 1)
         await history.call(self.operation, self.arguments, key=KEY)
         await history.repeat(self.operation, later, key="check-2", caller=OTHER)
         await self.repeat(history)

@@ -1,4 +1,4 @@
-"""What the history of a write proves about its connector. Each violation is reported by the check of its cause."""
+"""Verdicts on the histories of a write. Each violation is reported by the check of its cause."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

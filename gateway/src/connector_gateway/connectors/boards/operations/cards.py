@@ -149,7 +149,7 @@ async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCar
     "POST /cards/{card_id}/comments",
     errors=ON_A_CARD,
     requests=TypicalRequests(REQUEST, REQUEST),
-    examples=[lambda one: {"card_id": one["card_id"], "text": "Ship it"}],
+    examples=[lambda one: {"card_id": one["card_id"], "text": "Ship it", "idempotency_key": "ship-it"}],
 )
 async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> models.Comment:
     """Post a comment on a card.

@@ -118,6 +118,7 @@ CHANGE_PAGE = WriteStep(
             "database_id": one["database_id"],
             "properties": {"Name": "Northwind: renewal"},
             "children": ["First call went well.", {"type": "bulleted_list_item", "text": "Send the offer"}],
+            "idempotency_key": "northwind-renewal",
         }
     ],
 )
