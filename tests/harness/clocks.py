@@ -2,7 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from connector_gateway.connector_check.virtual_time import VirtualTimeLoop
+
+T = TypeVar("T")
 
 NOON = 1_795_000_000.0
 """The time at which the clocks of tests start, in seconds since the epoch."""
@@ -48,3 +54,9 @@ class LoopClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
+
+
+def run_in_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run *coroutine* in virtual time and return its result; for code without threads and sockets."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(coroutine)

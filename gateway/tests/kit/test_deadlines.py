@@ -5,8 +5,8 @@ from collections.abc import Awaitable
 
 import pytest
 
-from connector_gateway.connector_check.virtual_time import run_in_virtual_time
 from connector_gateway.kit.upstream.deadlines import Deadlines
+from harness.clocks import run_in_virtual_time
 
 
 async def run_until_deadline(deadlines: Deadlines, work: Awaitable[object]) -> float | type[BaseException]:

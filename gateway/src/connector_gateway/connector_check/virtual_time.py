@@ -2,7 +2,7 @@
 
 import asyncio
 import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -49,9 +49,3 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             return func(*args)
 
         return self.create_task(call())
-
-
-def run_in_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run *coroutine* from time 0 and return its result."""
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        return runner.run(coroutine)
