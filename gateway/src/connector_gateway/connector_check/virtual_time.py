@@ -34,12 +34,12 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """Starts at *time* in seconds. Work for threads is done at once."""
 
     def __init__(self, time: float = 0.0) -> None:
-        self._instants = _InstantSelector(time)
-        super().__init__(self._instants)
+        self._ticks = _InstantSelector(time)
+        super().__init__(self._ticks)
 
     def time(self) -> float:
         """Return the virtual time."""
-        return self._instants.time
+        return self._ticks.time
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """Call *func* on this loop."""
