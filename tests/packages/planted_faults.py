@@ -15,7 +15,7 @@ from acme_connector.emulator.errors import AcmeError
 from acme_connector.operations import CREATE, AcmeContext, AcmeItem, CreateAcmeItem, ListAcmeItems
 from connector_gateway.kit.errors.vendor_error_table import ErrorTable, VendorRejection
 from connector_gateway.kit.models import IdempotencyKey, Page, Params
-from connector_gateway.kit.operation import AnyConnector, writes
+from connector_gateway.kit.operation import AnyConnector, ExampleArguments, writes
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import UpstreamClient, create_bearer_header
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
@@ -195,9 +195,14 @@ def accepts_any_shape() -> Connector:
     return variant(client=Lenient)
 
 
-def has_invalid_example() -> Connector:
-    operations = [
-        replace(one, examples=(lambda _: {"name": "Once"},)) if one.name == "create_item" else one
-        for one in BASE.operations
-    ]
+def with_example(name: str, example: ExampleArguments) -> Connector:
+    operations = [replace(one, examples=(example, example)) if one.name == name else one for one in BASE.operations]
     return replace(BASE, operations=tuple(operations), sample=None)
+
+
+def has_invalid_example() -> Connector:
+    return with_example("create_item", lambda _: {"name": "Once"})
+
+
+def has_unknown_example() -> Connector:
+    return with_example("rename_item", lambda one: {"item_id": one["nothing"]})

@@ -5,7 +5,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
+from connector_gateway.cli import connector_check as command
 from connector_gateway.cli import scaffold
 from connector_gateway.connector_check.results import CHECKS
 from connector_gateway.connector_check.runner import run_checks
@@ -60,3 +62,39 @@ def test_nothing_is_found_in_a_connector_without_faults(planted: ModuleType) -> 
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_nothing_is_found_in_the_connectors_of_the_gateway(name: str) -> None:
     assert [] == [one for result in run_checks(CONNECTORS[name], EMULATORS[name]) for one in result.findings]
+
+
+@pytest.fixture
+def commands(planted: ModuleType, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    """Runs the command, with two installed connectors, of which one has an emulator."""
+    faulty = planted.has_unknown_example()
+    monkeypatch.setattr(command, "CONNECTORS", {"acme": faulty, "bare": faulty})
+    monkeypatch.setattr("workspace_sandbox.EMULATORS", {"acme": planted.Emulator})
+    return CliRunner()
+
+
+@requirement("packages-6")
+def test_a_finding_names_the_operation_the_problem_and_its_reproduction(commands: CliRunner) -> None:
+    result = commands.invoke(command.connector_check, ["acme", "--only", "evidence"])
+
+    assert 1 == result.exit_code
+    assert "declarations\t2 found\t" in result.stdout
+    assert (
+        "declarations: rename_item: Its example 1 raised KeyError('nothing'). The emulator's examples are item_id. "
+        "To reproduce it: connector-gateway connector-check acme --only declarations\n" in result.stderr
+    )
+
+
+@requirement("packages-6")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("nowhere", "No installed package has a connector 'nowhere'. Installed are: acme, bare."),
+        ("bare", "No package has an emulator of bare among its entry points workspace_sandbox.applications."),
+    ],
+)
+def test_a_connector_that_cannot_be_checked_is_reported(commands: CliRunner, name: str, reason: str) -> None:
+    result = commands.invoke(command.connector_check, [name])
+
+    assert 2 == result.exit_code
+    assert reason in " ".join(result.stderr.split())

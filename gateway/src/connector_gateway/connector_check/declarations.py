@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from connector_gateway.connector_check.emulated_vendor import SentRequest
-from connector_gateway.connector_check.history import Reply
+from connector_gateway.connector_check.history import Reply, Subject
 from connector_gateway.connector_check.results import DECLARATIONS, Finding
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
@@ -27,6 +27,17 @@ def _find_problems(connector: AnyConnector, operation: AnyOperation) -> Iterator
         yield "It declares no example: add examples=[…] with arguments that are valid on the emulator."
     if operation.overwrites and len(operation.examples) == 1:
         yield "It overwrites, and declares no second example, which gives the same object another state."
+
+
+def check_examples(subject: Subject, operation: AnyOperation) -> Iterator[Finding]:
+    """Yield examples whose arguments cannot be built from those of the emulator."""
+    for number in range(len(operation.examples)):
+        try:
+            subject.arguments(operation, number)
+        except (LookupError, TypeError, AttributeError) as error:
+            names = ", ".join(subject.vendor.examples)
+            problem = f"Its example {number + 1} raised {error!r}. The emulator's examples are {names}."
+            yield Finding(DECLARATIONS, operation.name, problem)
 
 
 def check_call(operation: AnyOperation, reply: Reply, sent: Sequence[SentRequest]) -> Iterator[Finding]:

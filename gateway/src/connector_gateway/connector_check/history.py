@@ -100,6 +100,9 @@ class Reply:
         return 0.0 if self.is_ok else float(self.body.get("retry_after") or 0.0)
 
 
+NO_RESPONSE = Reply(0, "", {"error": {"code": "no_response", "message": "The call did not end."}})
+
+
 class _Files(PublicFileFetcher):
     """Files behind public URLs, without a network."""
 
@@ -307,9 +310,14 @@ class History:
             {"params": values} if operation.method in {"GET", "DELETE"} else {"content": to_json(values)}
         )
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
-        response = await self._client.request(operation.method, path, headers=headers, **sent)
-        text = f"{dict(response.headers)} {response.text}"
-        reply = Reply(response.status_code, text, from_json(response.content))
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                response = await self._client.request(operation.method, path, headers=headers, **sent)
+        except TimeoutError:
+            reply = NO_RESPONSE
+        else:
+            text = f"{dict(response.headers)} {response.text}"
+            reply = Reply(response.status_code, text, from_json(response.content))
         self.replies.append((caller, reply))
         return reply
 

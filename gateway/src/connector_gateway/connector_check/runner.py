@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from connector_gateway.connector_check.declarations import check_call, check_connector
+from connector_gateway.connector_check.declarations import check_call, check_connector, check_examples
 from connector_gateway.connector_check.history import FIRST, History, Phase, Subject, open_subject
 from connector_gateway.connector_check.read_checks import check_burst, check_pages, check_shapes, echo_credentials
 from connector_gateway.connector_check.results import (
@@ -89,6 +89,9 @@ class _Run:
 
     def check_operation(self, subject: Subject, operation: AnyOperation, seed: int) -> None:
         """Run all histories of an operation."""
+        if invalid := list(check_examples(subject, operation)):
+            self.findings += invalid
+            return
         write = WriteSubject(subject, operation, ())
         is_write = operation.scope == "write"
         first = History(subject, "in a call of its example", seed).run(
