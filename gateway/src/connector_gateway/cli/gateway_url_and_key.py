@@ -49,7 +49,7 @@ def resolve_target(data: Path | None) -> GatewayTarget:
         raise click.ClickException(f"There is no dev installation in {data}. Start one with '{start_command(data)}'.")
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     # The key of a dev installation is for this installation only.
-    own_key = described["keys"]["write"] if described and base_url == described["base_url"] else None
+    own_key = described["keys"]["write"] if described and str(base_url).rstrip("/") == described["base_url"] else None
     key = settings.get("GATEWAY_API_KEY") or own_key
     if not base_url:
         raise click.ClickException(
