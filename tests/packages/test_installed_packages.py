@@ -135,6 +135,14 @@ def test_the_example_of_a_package_passes_its_tests(tmp_path: Path) -> None:
     assert "30 passed" in tested.stdout
 
 
+@requirement("packages-6")
+def test_a_new_package_passes_connector_check(package: Package) -> None:
+    checked = make(package, "check")
+
+    assert 0 == checked.returncode, checked.stdout + checked.stderr
+    assert "written-once\tpassed\t" in checked.stdout
+
+
 @requirement("packages-5")
 @pytest.mark.parametrize(
     ("name", "problem"),
