@@ -83,7 +83,7 @@ hostile: .venv/test  ## Attack a gateway and measure the effect on other callers
 	@PYTHONPATH=tests $(BIN)/python -m hostile $(ARGS)
 
 tenants: .venv/test  ## Deliver events to random tenants and check that each sees only its own; ARGS="20000 0": histories, first seed
-	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.tenant_isolation $(ARGS)
 
 shapes: .venv/test  ## Fuzz every operation for a minute, and list the findings
 	@PYTHONPATH=tests $(BIN)/python -m hostile.schemathesis_calls $(ARGS)

@@ -15,8 +15,8 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in, temporary_postgres
+from harness.order_of_test_files import LONGEST
 from harness.postgres import postgres
-from harness.schedule import LONGEST
 from harness.secret_leaks import LEAKS, listen
 from harness.valkey import Server, valkey_server
 

@@ -15,16 +15,16 @@ from rich.table import Table
 
 from benchmarks import (
     agent_tools,
-    history,
+    history_reads,
     mail,
     memory,
     overhead,
     pacing,
     postgres_throughput,
     startup,
-    throughput,
+    wrk_throughput,
 )
-from benchmarks.history_database import HistorySpec
+from benchmarks.history_database_filler import HistorySpec
 
 Rows = Iterable[tuple[str, str, str, bool]]
 
@@ -51,10 +51,10 @@ def main() -> int:
 def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
-        "throughput": throughput.rows,
+        "throughput": wrk_throughput.rows,
         "postgres-throughput": postgres_throughput.rows,
         "starting": startup.rows,
-        "history": partial(history.rows, spec),
+        "history": partial(history_reads.rows, spec),
         "mail": mail.rows,
         "memory": memory.rows,
         "pacing": pacing.rows,

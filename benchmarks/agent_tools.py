@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from mcp_types import ListToolsResult
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.mcp.ranking import rank
+from connector_gateway.mcp.tool_ranking import rank
 from connector_gateway.mcp.tools import build_tools
 
 MAX_TOKENS = 9_000

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from benchmarks import stub_vendor
-from benchmarks.load import Load, loading
+from benchmarks.load_generator import Load, loading
 from benchmarks.processes import Server, asgi, environment_of, free_port, started
 
 CALLS = 250
@@ -118,7 +118,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
     query = {"sorts": [{"timestamp": "created_time", "direction": "ascending"}], "page_size": 100}
     with (
         asgi("benchmarks.stub_vendor:app") as upstream,
-        asgi("benchmarks.passthrough:app", UPSTREAM=upstream.url) as bare,
+        asgi("benchmarks.bare_passthrough:app", UPSTREAM=upstream.url) as bare,
         gateway(upstream) as running,
         loading() as load,
     ):

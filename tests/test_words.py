@@ -14,7 +14,7 @@ BANNED = frozenset(
         *("told", "tell", "tells", "telling", "asked", "asking", "whoever", "nobody", "somebody", "anybody"),
         *("kept", "keeping", "sought", "given", "wanted", "shown", "held", "beside", "anew", "doubtful"),
         *("refused", "refusal", "refusals", "room", "rooms", "sow", "sown", "sowing", "guesses", "lateness"),
-        *("fitting", "siblings", "walking", "stand_in", "rouse", "seldom", "unheard"),
+        *("fitting", "siblings", "walking", "stand_in", "rouse", "seldom", "unheard", "lies"),
     }
 )
 """Words with a plain equivalent: report, request, reject, store, expect, hold, connector, seed."""
@@ -25,7 +25,6 @@ STORED = frozenset(
         "CredentialsRefused",
         "held_bytes",
         "held_bytes_per_address",
-        "asked_at",
         "refusal",
         "refused",
         "given",
@@ -57,6 +56,8 @@ def names_of(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.ExceptHandler(name=str(name)) | ast.alias(asname=str(name)):
                 yield name
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
                 yield name

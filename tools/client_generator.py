@@ -24,7 +24,7 @@ def errors_module() -> str:
         f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in all_errors()
     ]
     head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
-    imports = "from connector_gateway_client.exceptions import CallerError, ServiceFailure, UpstreamFailure\n"
+    imports = "from connector_gateway_client.base_errors import CallerError, ServiceFailure, UpstreamFailure\n"
     return f"{head}{imports}\n\n" + "\n\n".join(rows)
 
 
@@ -71,7 +71,7 @@ class ClientSource:
             "from collections.abc import Mapping, Sequence\n"
             "from typing import Any, Literal\n\n"
             "from connector_gateway_client.responses import AsyncEvents, AsyncPages, Events, Pages, Response\n"
-            "from connector_gateway_client.calls import RequestSpec\n"
+            "from connector_gateway_client.http_encoding import RequestSpec\n"
             "from connector_gateway_client.transport import AsyncTransport, SyncTransport\n"
             "from connector_gateway_client.models import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
         )

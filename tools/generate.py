@@ -13,7 +13,7 @@ from typing import Any
 from client_generator import ClientSource, errors_module
 from command_reference import command_reference
 from facts_reference import facts_reference
-from kit_reference import kit_reference
+from kit_api_reference import kit_reference
 from pydantic.fields import FieldInfo
 from vendor_page_tables import application_rows, limit_rows, operation_rows
 

@@ -26,7 +26,7 @@ from connector_gateway_client import (
     errors,
 )
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.calls import BY_CODE, RequestSpec, parse_response, retry_delay
+from connector_gateway_client.http_encoding import BY_CODE, RequestSpec, parse_response, retry_delay
 from connector_gateway_client.models import CreatedCard
 from connector_gateway_client.responses import Events, FeedPosition
 from connector_gateway_client.transport import AsyncTransport, SyncTransport

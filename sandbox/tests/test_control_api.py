@@ -8,8 +8,8 @@ import pytest
 from harness.wait import wait_until
 from sandbox.tests.notes.notes_client import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.control_api import parse_knobs
 from workspace_sandbox.in_process_sandbox import run_sandbox
-from workspace_sandbox.kit.knob_validation import parse_knobs
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])

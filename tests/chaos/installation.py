@@ -101,7 +101,7 @@ class Installation:
         """The emulators by connector."""
         return self.sandbox.emulators
 
-    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def request(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response of an emulator to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()

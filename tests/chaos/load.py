@@ -13,10 +13,10 @@ import httpx
 from chaos.installation import Installation, Node
 from simulation.accounts import Way
 from simulation.checks import STORAGE
-from simulation.history import SimulatedCall, final
-from simulation.key_forms import FORMS, Request, request
-from simulation.process import BROKEN, Reply
-from simulation.story import Write
+from simulation.idempotency_key_forms import FORMS, Request, request
+from simulation.killable_process import BROKEN, Reply
+from simulation.scenarios import Write
+from simulation.simulated_history import SimulatedCall, final
 from simulation.writes import KINDS, World
 
 Read = tuple[str, str, Mapping[str, Any]]
@@ -111,7 +111,7 @@ class Load:
             await asyncio.sleep(SMALL_PAUSE_SECONDS)
             sent = time.monotonic()
             way = replace(self.installation.ways[-1], key=self.installation.small_key)
-            reply = await self.ask("boards", "GET", "/lists", {}, way=way)
+            reply = await self.request("boards", "GET", "/lists", {}, way=way)
             if reply.code == "invalid_parameters":
                 self.admitted.append((sent, time.monotonic()))
 
@@ -120,7 +120,7 @@ class Load:
         if reply.run_id is None or reply.code == STORAGE:
             return
         request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
-        run = await self._ask(self._node(), request, way)
+        run = await self._request(self._node(), request, way)
         if run.status == 404 or (run.status == 200 and run.body["data"]["http_status"] != reply.status):
             self.run_mismatches.append(f"{reply.run_id} was answered {reply.status}, and its run is {run.body}")
 
@@ -145,13 +145,13 @@ class Load:
 
     async def read(self, connector: str, way: Way) -> Reply:
         """Read once from a connector."""
-        return await self.ask(connector, *self._reads[connector], way=way)
+        return await self.request(connector, *self._reads[connector], way=way)
 
     async def read_cheaply(self, connector: str, node: Node) -> Reply:
         """Perform a cheap read of a connector, which measures the load without adding to it."""
-        return await self.ask(connector, *self._cheap_reads[connector], node=node)
+        return await self.request(connector, *self._cheap_reads[connector], node=node)
 
-    async def ask(
+    async def request(
         self,
         connector: str,
         method: str,
@@ -169,14 +169,14 @@ class Load:
     async def call(self, sent: Request, way: Way, node: Node | None = None) -> Reply:
         """Call a gateway, a random one unless *node* is given. The status is 0 if the connection broke."""
         began = time.monotonic()
-        reply = await self._ask(node or self._node(), sent, way)
+        reply = await self._request(node or self._node(), sent, way)
         self.durations.append(time.monotonic() - began)
         return reply
 
     def _node(self) -> Node:
         return self.random.choice(self.installation.nodes)
 
-    async def _ask(self, node: Node, sent: Request, way: Way) -> Reply:
+    async def _request(self, node: Node, sent: Request, way: Way) -> Reply:
         content = {"params": sent.body} if sent.method == "GET" else {"json": sent.body}
         headers = {"Authorization": f"Bearer {way.key}", **sent.headers}
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]

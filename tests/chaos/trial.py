@@ -9,13 +9,13 @@ from random import Random
 
 from chaos.faults import KINDS as FAULTS
 from chaos.faults import Faults
+from chaos.final_checks import check_outcome
 from chaos.installation import run_installation
 from chaos.load import BOUND_SECONDS, Load
-from chaos.speed import Speed
-from chaos.verdict import check_outcome
+from chaos.read_latency import Speed
 from chaos.window_usage import Windows
 from harness.valkey import Server
-from simulation.story import ByHand
+from simulation.scenarios import ByHand
 from simulation.writes import KINDS
 
 CALLERS = 10

@@ -54,8 +54,8 @@ def build_base() -> None:
         shutil.copy(Path("/", CERTIFICATES), root / CERTIFICATES)
         # The image python:3.13-slim has this name, too, and lets pip install packages for everyone.
         (root / "usr/bin/python").symlink_to("python3")
-        for refusal in root.glob("usr/lib/python3*/EXTERNALLY-MANAGED"):
-            refusal.unlink()
+        for marker in root.glob("usr/lib/python3*/EXTERNALLY-MANAGED"):
+            marker.unlink()
         archive = Path(folder, "base.tar")
         _run("tar", "--create", "--directory", str(root), "--file", str(archive), ".")
         podman("import", str(archive), BASE)

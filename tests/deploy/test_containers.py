@@ -11,8 +11,8 @@ import pytest
 
 from deploy.__main__ import NAMED
 from deploy.containers import BASE, Stack, build_images, podman, run_stack, unavailable
-from harness.load import under_load
 from harness.requirement import requirement
+from harness.steady_callers import under_load
 from harness.wait import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]

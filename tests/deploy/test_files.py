@@ -13,9 +13,9 @@ from deploy.deployment import Deployment
 from deploy.manifests import CONFIGURED, MANIFEST_SETTINGS, PODS, UNIT
 from deploy.processes import COMPOSE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
 from harness.gateway_server import free_port, settings_for
-from harness.load import under_load
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
+from harness.steady_callers import under_load
 from harness.valkey import Server
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator

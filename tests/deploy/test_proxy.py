@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from deploy.processes import nginx, nginx_program
+from harness.gateway_process import Installation, run_installation
 from harness.gateway_server import OPERATOR, free_port
-from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

@@ -17,9 +17,9 @@ from connector_gateway.storage.sql import tables
 from deploy.deployment import Deployment
 from deploy.processes import Gateway
 from harness.gateway_server import FAST, OPERATOR, settings_for
-from harness.load import under_load
 from harness.postgres import temporary_database
 from harness.sandbox_server import run_emulators
+from harness.steady_callers import under_load
 from harness.valkey import Server
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator

@@ -41,7 +41,7 @@ class Backend:
         async with asyncio.timeout(CONNECT_SECONDS):
             return *await asyncio.open_connection("127.0.0.1", self.port), 0.0
 
-    async def ask(self, connection: Connection, request: bytes) -> bytes:
+    async def forward(self, connection: Connection, request: bytes) -> bytes:
         """Return the response to *request*. Raises ``Lost`` if there is none."""
         reader, writer, _ = connection
         try:
@@ -95,7 +95,7 @@ class Balancer:
                 continue
             backend.under_way += 1
             try:
-                return await backend.ask(connection, request)
+                return await backend.forward(connection, request)
             except Lost:
                 backend.unavailable_until = monotonic() + UNAVAILABLE_SECONDS
                 if request.partition(b" ")[0] not in REPEATABLE:

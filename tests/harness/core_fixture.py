@@ -11,8 +11,8 @@ from pydantic_core import from_json, to_json
 from connector_gateway.app import App
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import OperationContext

@@ -17,7 +17,7 @@ from connector_gateway.management.routes import MANAGEMENT
 from harness.all_connectors import UNTHROTTLED
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import OPERATOR, Gateway, run_gateway
-from harness.normaliser import Normaliser
+from harness.recording_normaliser import Normaliser
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox import EMULATORS

@@ -26,7 +26,7 @@ from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from connector_gateway.storage.shared.interface import UPSTREAM
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.sql import tables
 from harness.databases import sqlite_in
 from harness.openapi_check import check_details, check_response

@@ -45,7 +45,7 @@ class VendorView:
         """The emulators."""
         return self.sandbox.emulators
 
-    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def request(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response to a client other than the gateway."""
         address = self.sandbox.emulators[connector].context.addresses["base"]
         async with httpx.AsyncClient() as client:

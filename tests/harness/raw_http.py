@@ -23,7 +23,7 @@ class RawHttpClient:
         """Send *text*. The server may have disconnected, which is not an error of the test."""
         self.connection.sendall(text.encode() if isinstance(text, str) else text)
 
-    def ask(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:
+    def send_request(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:
         """Send a request with complete headers."""
         self.say("\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {self._host}", *headers, "", ""]))
         self.say(body)

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
-from connector_gateway.core.access.agents import Agents
+from connector_gateway.core.access.agent_oauth import Agents
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault

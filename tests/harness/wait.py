@@ -11,17 +11,17 @@ LONGEST_SECONDS = 60.0
 PAUSE_SECONDS = 0.005
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause: float = PAUSE_SECONDS) -> None:
-    """Poll until *holds* is true. Raises after too long."""
+def wait_until(is_met: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause: float = PAUSE_SECONDS) -> None:
+    """Poll until *is_met* is true. Raises after too long."""
     deadline = time.monotonic() + seconds
-    while not holds():
+    while not is_met():
         if time.monotonic() > deadline:
             raise TimeoutError("it did not come true in time")
         time.sleep(pause)
 
 
-async def until(holds: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
-    """Poll asynchronously until *holds* is true. Raises after too long."""
+async def until(is_met: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
+    """Poll asynchronously until *is_met* is true. Raises after too long."""
     async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110  # there is no event to wait for
+        while not await is_met():  # noqa: ASYNC110  # there is no event to wait for
             await asyncio.sleep(PAUSE_SECONDS)

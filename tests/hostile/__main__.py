@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
-from harness.installation import Installation, run_installation
+from harness.gateway_process import Installation, run_installation
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
-from hostile.bystander import Seen, watch_bystander
+from hostile.bystander_effects import Seen, watch_bystander
 from hostile.outcome_cases import every_case, failures, run_cases
 from hostile.token_attempts import RATE, compare
 from workspace_sandbox.mail import MailEmulator

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from harness.installation import Installation
+from harness.gateway_process import Installation
 from harness.raw_http import RawHttpClient, open_raw_connection
 
 KIB = 1024
@@ -99,7 +99,7 @@ def half_bodies(installation: Installation) -> None:
 
     def begin(speaker: RawHttpClient) -> None:
         length = f"Content-Length: {MIB}"
-        speaker.ask("POST", "/v1/connectors/notes/pages", *headers, length, body=b"x" * (MIB - 10))
+        speaker.send_request("POST", "/v1/connectors/notes/pages", *headers, length, body=b"x" * (MIB - 10))
 
     _hold_open(installation, 100, begin)
 
@@ -118,7 +118,9 @@ def unread_documents(installation: Installation) -> None:
 def unread_answer(installation: Installation) -> None:
     """Request an attachment of 12 MB as base64, and read nothing."""
     path = _attachment(installation)
-    _hold_open(installation, 1, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
+    _hold_open(
+        installation, 1, lambda speaker: speaker.send_request("GET", f"{path}&as=base64", _authorised(installation))
+    )
 
 
 def large_messages(installation: Installation) -> None:
@@ -135,7 +137,9 @@ def large_messages(installation: Installation) -> None:
 def unread_answers(installation: Installation) -> None:
     """Request an attachment of 12 MB as base64 on forty connections, and read nothing."""
     path = _attachment(installation)
-    _hold_open(installation, 40, lambda speaker: speaker.ask("GET", f"{path}&as=base64", _authorised(installation)))
+    _hold_open(
+        installation, 40, lambda speaker: speaker.send_request("GET", f"{path}&as=base64", _authorised(installation))
+    )
 
 
 def unread_downloads(installation: Installation) -> None:
@@ -144,7 +148,7 @@ def unread_downloads(installation: Installation) -> None:
         installation.base_url + _attachment(installation), headers={"Authorization": f"Bearer {installation.key}"}
     )
     link = urlsplit(response.json()["data"]["download_url"]).path
-    _hold_open(installation, 40, lambda speaker: speaker.ask("GET", link))
+    _hold_open(installation, 40, lambda speaker: speaker.send_request("GET", link))
     assert 200 == _search(installation).status_code
 
 

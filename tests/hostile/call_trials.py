@@ -15,7 +15,7 @@ from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
 from harness.operation_calls import ReadCall, defects, read, write, writes_of
 from harness.sandbox_server import run_emulators
-from hostile.proxy import Mangling, mangling
+from hostile.mangling_proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
 
 TRIES = 6

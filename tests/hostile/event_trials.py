@@ -14,7 +14,7 @@ from typing import Any
 from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
-from harness.watches import settle
+from harness.watch_state import settle
 from hostile.call_trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
 from hostile.response_mutations import mangled
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET

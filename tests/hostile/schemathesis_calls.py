@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from harness.gateway_process import Installation, run_installation
 from harness.gateway_server import OPERATOR
-from harness.installation import Installation, run_installation
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 

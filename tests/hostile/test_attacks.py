@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.installation import run_installation
+from harness.gateway_process import run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS, Attack
-from hostile.bystander import Seen, tries, watch_bystander
+from hostile.bystander_effects import Seen, tries, watch_bystander
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from connector_gateway.core.history.rejected_calls import MAX_RECORDED
+from harness.gateway_process import Installation, run_installation
 from harness.gateway_server import OPERATOR
-from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

@@ -11,12 +11,12 @@ from httpx import QueryParams
 
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import GRACE_SECONDS, SETTLE_SECONDS, AllConnectors
+from harness.gateway_process import Installation, run_installation
 from harness.gateway_server import Gateway, Reply, parse_reply
-from harness.installation import Installation, run_installation
 from harness.operation_calls import VendorView
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.bystander import least_blocked_ms
+from hostile.bystander_effects import least_blocked_ms
 from hostile.hostile_texts import TextParameter, answers
 from simulation.writes import World
 from workspace_sandbox import EMULATORS

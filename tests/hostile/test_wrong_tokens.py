@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.installation import Installation, run_installation
+from harness.gateway_process import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.bystander import MEBIBYTE
+from hostile.bystander_effects import MEBIBYTE
 from hostile.token_attempts import compare, guess_tokens
 from workspace_sandbox.notes import NotesEmulator
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
 
+from harness.gateway_process import Installation
 from harness.gateway_server import OPERATOR
-from harness.installation import Installation
 
 TESTS = Path(__file__).parent.parent
 RATE = 200

@@ -18,9 +18,9 @@ MAX_REPORTED = 3
 
 def main() -> int:
     """Run the simulation. Returns 1 if a promise was broken."""
-    from simulation.history import install  # noqa: PLC0415  # slow to load, and wanted with the hash seed set
-    from simulation.story import story  # noqa: PLC0415
-    from simulation.workers import minimise, run_many  # noqa: PLC0415
+    from simulation.parallel_histories import minimise, run_many  # noqa: PLC0415
+    from simulation.scenarios import story  # noqa: PLC0415
+    from simulation.simulated_history import install  # noqa: PLC0415  # slow to load, and wanted with the hash seed set
 
     options = _arguments()
     installation = install()

@@ -13,7 +13,7 @@ from connector_gateway.kit.oauth import Account
 from simulation.writes import KINDS, OVER
 
 if TYPE_CHECKING:
-    from simulation.story import Story, Write
+    from simulation.scenarios import Story, Write
     from simulation.vendors import Vendors
 
 WAYS = ("unknown", "known", "elsewhere", "elsewhere unknown")

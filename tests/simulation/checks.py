@@ -9,13 +9,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from simulation.accounts import Rewire, has_several_budgets
-from simulation.process import Reply
-from simulation.story import ByHand, Crash, Restore
+from simulation.killable_process import Reply
+from simulation.scenarios import ByHand, Crash, Restore
 from simulation.writes import KINDS, CreatedObject, World, target_of
 
 if TYPE_CHECKING:
-    from simulation.history import History, SimulatedCall
-    from simulation.story import Write
+    from simulation.scenarios import Write
+    from simulation.simulated_history import History, SimulatedCall
     from simulation.vendors import Sent
 
 STORAGE = "storage_unavailable"
@@ -42,7 +42,7 @@ class Owner:
     @property
     def rejected(self) -> bool:
         """Whether the last response was a definite error."""
-        from simulation.history import final  # noqa: PLC0415  # which tells the story this is about
+        from simulation.simulated_history import final  # noqa: PLC0415  # which tells the story this is about
 
         return bool(self.replies) and not self.results and final(self.replies[-1]) and not self.unanswered
 

@@ -4,9 +4,9 @@ import pytest
 
 from harness.requirement import requirement
 from simulation.accounts import WAYS
-from simulation.story import Crash, Item, Network, Story, Write
+from simulation.parallel_histories import StoryRunner
+from simulation.scenarios import Crash, Item, Network, Story, Write
 from simulation.vendors import Trouble
-from simulation.workers import StoryRunner
 from simulation.writes import KINDS, OVER
 
 LOST = Network(0, Trouble("cut"))

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from simulation import HASH_SEED
-from simulation.story import ByHand, Story, Write, story
+from simulation.parallel_histories import StoryRunner
+from simulation.scenarios import ByHand, Story, Write, story
 from simulation.vendors import OWN, Trouble, Unexpected, consistent
-from simulation.workers import StoryRunner
 from simulation.writes import KINDS
 
 TESTS = Path(__file__).parent.parent
 SEEDS = (7, 23, 101)
 PRINT_LINES = f"""
 import json, shutil
-from simulation.history import install
-from simulation.story import story
-from simulation.workers import run_one
+from simulation.simulated_history import install
+from simulation.scenarios import story
+from simulation.parallel_histories import run_one
 installation = install()
 histories = [run_one(installation, story(seed)).lines for seed in {SEEDS}]
 shutil.rmtree(installation.template.parent)

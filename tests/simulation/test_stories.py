@@ -2,9 +2,9 @@
 
 import pytest
 
-from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
+from simulation.parallel_histories import StoryRunner
+from simulation.scenarios import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
-from simulation.workers import StoryRunner
 from simulation.writes import KINDS
 
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]

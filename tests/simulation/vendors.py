@@ -29,14 +29,14 @@ from connector_gateway.kit.upstream.pool import (
     UpstreamResponse,
 )
 from harness.clocks import NOON
-from simulation.loop import apart
+from simulation.virtual_time_loop import apart
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.middleware import with_faults_and_log
 
 if TYPE_CHECKING:
-    from simulation.process import Incarnation
+    from simulation.killable_process import Incarnation
 
 CALL: ContextVar[str] = ContextVar("CALL", default="")
 """The call that causes the vendor request."""
@@ -256,7 +256,7 @@ class Vendors:
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def request(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response to a client other than the gateway."""
         address = self.emulators[connector].context.addresses["base"]
         response = await self.serve(method, address + path, headers, json.dumps(body).encode())

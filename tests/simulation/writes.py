@@ -46,7 +46,7 @@ class ThirdParties(Protocol):
         """The emulators by connector."""
         ...
 
-    async def ask(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+    async def request(self, connector: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """Return the response to a client other than the gateway."""
         ...
 
@@ -356,7 +356,7 @@ class AttachChecklist(OnCard):
 # Mail
 
 
-class Letter(Kind):
+class SentMail(Kind):
     """A message or a draft, identified by its subject."""
 
     connector = "mail"
@@ -369,8 +369,8 @@ class Letter(Kind):
         return "POST", self.path, {"to": ["ada@example.com"], "subject": content, "body_html": "<p>Hi.</p>"}
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
-        office = world.emulator("mail").services.transport
-        mailbox = office.mailboxes[world.example("mail", "address")]
+        transport = world.emulator("mail").services.transport
+        mailbox = transport.mailboxes[world.example("mail", "address")]
         drafts = {message.id: draft_id for draft_id, message in mailbox.drafts.items()}
         for message in mailbox.messages.values():
             if message.header("Subject") != content:
@@ -399,8 +399,8 @@ class ChangeLabels(Update):
         return "POST", path, {"add": [content], "create_missing": True}
 
     def created(self, world: World, content: str) -> Iterable[CreatedObject]:
-        office = world.emulator("mail").services.transport
-        mailbox = office.mailboxes[world.example("mail", "address")]
+        transport = world.emulator("mail").services.transport
+        mailbox = transport.mailboxes[world.example("mail", "address")]
         message = mailbox.messages[world.example("mail", "message_id")]
         for label_id in message.label_ids:
             if mailbox.labels[label_id].name == content:
@@ -441,7 +441,7 @@ class OnMessage(Update):
         token = world.emulator("chat").credentials()["token"]
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json; charset=utf-8"}
         body = {"channel": world.example("chat", "channel_id"), "text": f"before {content}"}
-        posted = await world.vendors.ask("chat", "POST", "/api/chat.postMessage", body, headers)
+        posted = await world.vendors.request("chat", "POST", "/api/chat.postMessage", body, headers)
         world.targets["message", content] = posted["ts"]
 
     def message(self, world: World, content: str) -> Any:
@@ -725,8 +725,8 @@ KINDS: Mapping[str, Kind] = {
     "boards.move_card": MoveCard(),
     "boards.comment_on_card": CommentOnCard(),
     "boards.attach_checklist": AttachChecklist(),
-    "mail.send_message": Letter("/messages"),
-    "mail.create_draft": Letter("/drafts"),
+    "mail.send_message": SentMail("/messages"),
+    "mail.create_draft": SentMail("/drafts"),
     "mail.change_message_labels": ChangeLabels(),
     "chat.post_message": PostMessage(),
     "chat.edit_message": EditMessage(),

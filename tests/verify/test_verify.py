@@ -12,7 +12,7 @@ from facts_reference import citations
 from connector_gateway.cli.gateway_client import send
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.verify.account import Account
+from connector_gateway.verify.account_under_test import Account
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks
 from harness.all_connectors import UNTHROTTLED

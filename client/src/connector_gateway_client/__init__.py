@@ -1,7 +1,7 @@
 """A typed client of the connector gateway."""
 
 from connector_gateway_client import errors, webhooks
-from connector_gateway_client.exceptions import (
+from connector_gateway_client.base_errors import (
     CallerError,
     ConnectionFailed,
     GatewayError,

@@ -1,6 +1,6 @@
 """An exception for every code of the service. Generated from the declarations; do not edit."""
 
-from connector_gateway_client.exceptions import CallerError, ServiceFailure, UpstreamFailure
+from connector_gateway_client.base_errors import CallerError, ServiceFailure, UpstreamFailure
 
 
 class MissingApiKey(CallerError):

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from connector_gateway_client.operation_routes import OPENAPI_PATH, OperationRoute, Routes, find_route, read_routes
 from connector_gateway_client.operations import AsyncOperations, Operations
 from connector_gateway_client.responses import AsyncPages, Pages, Response
+from connector_gateway_client.routes_from_openapi import OPENAPI_PATH, OperationRoute, Routes, find_route, read_routes
 from connector_gateway_client.transport import AsyncTransport, SyncTransport, parse_document, to_error
 
 TIMEOUT_SECONDS = 150.0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.http_encoding import RequestSpec
 from connector_gateway_client.models import (
     AddedReaction,
     AttachedFile,

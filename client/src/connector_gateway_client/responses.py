@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
-    from connector_gateway_client.calls import RequestSpec
+    from connector_gateway_client.http_encoding import RequestSpec
     from connector_gateway_client.transport import AsyncTransport, SyncTransport
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from connector_gateway_client.calls import RequestSpec, parse_response, retry_delay
+from connector_gateway_client.base_errors import ConnectionFailed, GatewayError, InvalidResponse
 from connector_gateway_client.errors import OutcomeUnknown
-from connector_gateway_client.exceptions import ConnectionFailed, GatewayError, InvalidResponse
+from connector_gateway_client.http_encoding import RequestSpec, parse_response, retry_delay
 from connector_gateway_client.responses import Response
 
 Now = Callable[[], float]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import Route, Router
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.agents import Agents
+from connector_gateway.core.access.agent_oauth import Agents
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
@@ -21,10 +21,10 @@ from connector_gateway.core.access.wrong_token_throttle import TokenThrottle
 from connector_gateway.core.background_jobs import JobRunner
 from connector_gateway.core.backlog_metrics import BacklogMonitor
 from connector_gateway.core.call_executor import CallExecutor
-from connector_gateway.core.calls.confirmations import Confirmations
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.passthrough import operation_names
+from connector_gateway.core.calls.write_confirmation_tokens import Confirmations
 from connector_gateway.core.connections import (
     AccountLookup,
     ConnectionLifecycle,
@@ -46,8 +46,8 @@ from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.watch_lifecycle import WatchLifecycle
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.heartbeats import ProcessHeartbeats
-from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import RunRetention
+from connector_gateway.core.history.run_filters import event_types
 from connector_gateway.core.history.runs import RunStore
 from connector_gateway.core.onboarding_checklist import read_onboarding_checklist
 from connector_gateway.core.outbound_webhooks.delivery_positions import DeliveryPositions, mark_due
@@ -85,7 +85,7 @@ from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import Settings
 from connector_gateway.storage.shared.interface import SharedState
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
 from connector_gateway.storage.sql.backup_restore_witness import FileWitness, Witness
 from connector_gateway.storage.sql.database import Database

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
+from harness.gateway_process import CallThread, run_installation
 from harness.gateway_server import Gateway, run_gateway
-from harness.installation import CallThread, run_installation
 from harness.mcp_clients import PATH, posted
 from harness.raw_http import open_raw_connection
 from harness.requirement import requirement
@@ -52,7 +52,7 @@ def test_a_call_of_an_earlier_protocol_version_continues_without_its_client(
     body = json.dumps(request["json"]).encode()
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     with open_raw_connection(gateway.base_url) as client:
-        client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
+        client.send_request("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
         wait_until(lambda: not gateway.sandbox.emulators["notes"].context.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
 

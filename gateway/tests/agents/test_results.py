@@ -7,7 +7,7 @@ import pytest
 from pydantic_core import from_json, to_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.kit.errors import InvalidCursor, ResultTooLarge
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results

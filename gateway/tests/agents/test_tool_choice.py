@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from benchmarks import agent_tools
 from benchmarks.agent_tools import TOOLS
-from connector_gateway.mcp.ranking import rank
+from connector_gateway.mcp.tool_ranking import rank
 from harness.requirement import requirement
 
 

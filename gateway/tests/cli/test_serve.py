@@ -17,8 +17,8 @@ from connector_gateway.cli.serve.command import _print_shared_summary, _print_su
 from connector_gateway.settings import Settings
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase, check_file
+from harness.gateway_process import CallThread, run_installation
 from harness.gateway_server import FAST, OPERATOR, run_gateway
-from harness.installation import CallThread, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.subprocesses import run

@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.cli.serve.supervisor import Supervisor, Worker
-from connector_gateway.cli.serve.worker import HEARTBEAT_BYTE, WorkerSpec
+from connector_gateway.cli.serve.worker_channel import HEARTBEAT_BYTE, WorkerSpec
 from harness.requirement import requirement
 from harness.wait import until
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_layout import count_visible_columns, format_block, format_cell, format_rows
-from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
+from connector_gateway.cli.control_char_escaping import escape_control_chars, printable_json
+from connector_gateway.cli.text_tables import count_visible_columns, format_block, format_cell, format_rows
 from harness.terminals import type_in_terminal
 
 COLUMNS = ["page_id", "title", "state"]
@@ -101,7 +101,7 @@ def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
 
 
 def test_a_single_object_is_printed_in_full() -> None:
-    assert ["key   " + "k" * 53, "name  Ours"] == list(format_block({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
+    assert ["key   " + "k" * 53, "name  Ours"] == list(format_block({"key": "k" * 53, "name": "Ours"}, 20, full=True))
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)

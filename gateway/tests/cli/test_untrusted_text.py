@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
-from connector_gateway.cli.terminal_text import escape_control_chars
+from connector_gateway.cli.control_char_escaping import escape_control_chars
 from harness.gateway_server import Gateway, run_gateway
 from harness.sandbox_server import run_emulators
 from harness.terminals import type_in_terminal

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.cli.serve.server import server
-from connector_gateway.cli.serve.worker import RETIRE_BYTE, SupervisorChannel
+from connector_gateway.cli.serve.worker_channel import RETIRE_BYTE, SupervisorChannel
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness import load
+from harness import steady_callers
 from harness.databases import postgres_on
+from harness.gateway_process import CallThread, Installation, run_installation
 from harness.gateway_server import FAST, OPERATOR
-from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.subprocesses import run
@@ -83,7 +83,9 @@ def count_created_pages(installation: Installation) -> float:
 def write_load(installation: Installation) -> AbstractContextManager[list[int]]:
     """Send writes with keys in the context. Yields the statuses of their responses."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
-    return load.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
+    return steady_callers.under_load(
+        installation.base_url, installation.key, installation.connections["notes"], database_id
+    )
 
 
 @pytest.mark.parametrize(

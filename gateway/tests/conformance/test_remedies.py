@@ -82,8 +82,8 @@ class World:
         return self.gateway.post("/mail/drafts", to=list(to), subject="x", body_html="<p>x</p>", **body)
 
     def reply_in(self, thread_id: str) -> Reply:
-        letter: dict[str, Any] = {"to": ["ann@acme.test"], "subject": "x", "body_html": "<p>x</p>"}
-        return self.gateway.post("/mail/messages", **letter, thread_id=thread_id)
+        message: dict[str, Any] = {"to": ["ann@acme.test"], "subject": "x", "body_html": "<p>x</p>"}
+        return self.gateway.post("/mail/messages", **message, thread_id=thread_id)
 
     def label(self, **body: Any) -> Reply:
         return self.gateway.post(f"/mail/messages/{self.known('mail')['message_id']}/labels", **body)
@@ -747,12 +747,12 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
 @pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
 async def test_operations_named_by_remedies_return_the_needed_values(
-    world: World, code: str, ask: Callable[[World, str, AnyOperation, Mapping[str, Any]], Any]
+    world: World, code: str, call_operation: Callable[[World, str, AnyOperation, Mapping[str, Any]], Any]
 ) -> None:
     (connector, name, arguments), looked_up_with, needed = LOOKED_UP[code](world)
     operation = next(one for one in CONNECTORS[connector].operations if one.name == name)
-    error = (await ask(world, connector, operation, arguments))["error"]
-    response = await ask(world, connector, named_operation(error["remedy"], connector), looked_up_with)
+    error = (await call_operation(world, connector, operation, arguments))["error"]
+    response = await call_operation(world, connector, named_operation(error["remedy"], connector), looked_up_with)
 
     assert code == error["code"]
     assert needed in to_json(response["data"]).decode()

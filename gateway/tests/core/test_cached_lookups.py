@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.core.calls.operation_call import ReadOnlySteps
+from connector_gateway.core.calls.prepared_call import ReadOnlySteps
 from connector_gateway.core.connections.cache import ConnectionCaches, ConnectionMemory
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import GatewayError, PropertyNotFound, UpstreamConflict, UpstreamTimeout

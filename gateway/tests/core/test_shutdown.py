@@ -9,7 +9,7 @@ from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)

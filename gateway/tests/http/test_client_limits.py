@@ -71,7 +71,7 @@ def get_latest_run(gateway: Gateway) -> dict[str, Any]:
 def test_an_exhausted_key_is_rejected_before_the_body_is_read(gateway: Gateway, client: RawHttpClient) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
-    client.ask("POST", THINGS, get_authorization_header(caller), JSON, "Content-Length: 1000")
+    client.send_request("POST", THINGS, get_authorization_header(caller), JSON, "Content-Length: 1000")
     status, body = client.answer()
 
     assert (429, "rate_limited") == (status, body["error"]["code"])
@@ -80,17 +80,19 @@ def test_an_exhausted_key_is_rejected_before_the_body_is_read(gateway: Gateway, 
 
 @requirement("common-168")
 def test_a_read_key_is_rejected_before_the_body_is_read(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, get_authorization_header(gateway.with_key("read")), JSON, "Content-Length: 1000")
+    client.send_request(
+        "POST", THINGS, get_authorization_header(gateway.with_key("read")), JSON, "Content-Length: 1000"
+    )
     status, body = client.answer()
 
     assert (403, "write_scope_required") == (status, body["error"]["code"])
 
 
 def test_the_connection_remains_usable_after_an_unread_body(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, JSON, "Content-Length: 1000")
+    client.send_request("POST", THINGS, JSON, "Content-Length: 1000")
     first, _ = client.answer()
     client.say(b"x" * 1000)
-    client.ask("GET", "/healthz")
+    client.send_request("GET", "/healthz")
 
     assert (401, (200, {"status": "alive"})) == (first, client.answer())
 
@@ -100,7 +102,7 @@ def test_the_connection_remains_usable_after_an_unread_body(gateway: Gateway, cl
 def test_repeated_significant_headers_are_rejected(gateway: Gateway, client: RawHttpClient, header: str) -> None:
     headers = {"Authorization": f"Bearer {gateway.key}", "Content-Type": "application/json", "Idempotency-Key": "k"}
     lines = [f"{name}: {value}" for name, value in headers.items()]
-    client.ask("POST", THINGS, *lines, f"{header}: {headers[header]}", "Content-Length: 2", body=b"{}")
+    client.send_request("POST", THINGS, *lines, f"{header}: {headers[header]}", "Content-Length: 2", body=b"{}")
     status, body = client.answer()
 
     assert (400, "malformed_request") == (status, body["error"]["code"])
@@ -109,7 +111,7 @@ def test_repeated_significant_headers_are_rejected(gateway: Gateway, client: Raw
 
 @requirement("common-169")
 def test_a_duplicate_idempotency_key_appears_in_the_history(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask(
+    client.send_request(
         "POST",
         THINGS,
         get_authorization_header(gateway),
@@ -125,7 +127,7 @@ def test_a_duplicate_idempotency_key_appears_in_the_history(gateway: Gateway, cl
 
 @pytest.mark.parametrize("path", ["/v1/workspaces", "/v1/nothing"])
 def test_other_routes_reject_a_second_authorization_header(gateway: Gateway, client: RawHttpClient, path: str) -> None:
-    client.ask("GET", path, get_authorization_header(gateway), get_authorization_header(gateway))
+    client.send_request("GET", path, get_authorization_header(gateway), get_authorization_header(gateway))
 
     assert client.answer()[0] in {400, 404}
 
@@ -162,14 +164,14 @@ def test_an_endless_header_is_rejected_before_it_ends(gateway: Gateway, client: 
 
 @requirement("common-171")
 def test_endless_trailers_close_the_connection(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
+    client.send_request("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
     client.say("2\r\n{}\r\n0\r\n" + f"X-More: {'x' * 100}\r\n" * 1000)
 
     assert b"" == client.hear()
 
 
 def test_a_trailer_is_not_used_as_a_header(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, JSON, "Transfer-Encoding: chunked")
+    client.send_request("POST", THINGS, JSON, "Transfer-Encoding: chunked")
     client.say(f"2\r\n{{}}\r\n0\r\n{get_authorization_header(gateway)}\r\n\r\n")
 
     assert 401 == client.answer()[0]
@@ -177,14 +179,14 @@ def test_a_trailer_is_not_used_as_a_header(gateway: Gateway, client: RawHttpClie
 
 def test_a_body_in_tiny_chunks_is_read(gateway: Gateway, client: RawHttpClient) -> None:
     body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "{"n" * 20_000}"}}'
-    client.ask("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
+    client.send_request("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
     client.say("".join(f"1\r\n{character}\r\n" for character in body) + "0\r\n\r\n")
 
     assert 200 == client.answer()[0]
 
 
 def test_chunks_with_endless_extensions_close_the_connection(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
+    client.send_request("POST", THINGS, get_authorization_header(gateway), JSON, "Transfer-Encoding: chunked")
     client.say(f"1;{'x' * 1000}\r\n \r\n" * 500)
 
     assert b"" == client.hear()
@@ -203,7 +205,7 @@ def test_invalid_http_is_rejected_with_the_error_shape(gateway: Gateway, client:
 
 
 def test_a_protocol_upgrade_is_ignored(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("GET", "/healthz", "Connection: Upgrade", "Upgrade: websocket")
+    client.send_request("GET", "/healthz", "Connection: Upgrade", "Upgrade: websocket")
 
     assert (200, {"status": "alive"}) == client.answer()
 
@@ -304,7 +306,7 @@ def test_silent_connections_are_closed(gateway: Gateway, client: RawHttpClient) 
 
 
 def test_an_idle_connection_is_closed_some_seconds_after_its_response(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("GET", "/healthz")
+    client.send_request("GET", "/healthz")
     client.answer()
     wait_until(lambda: is_in_phase(gateway, ConnectionState.IDLE))
     passing(gateway, IDLE_SECONDS)
@@ -313,7 +315,7 @@ def test_an_idle_connection_is_closed_some_seconds_after_its_response(gateway: G
 
 
 def test_empty_lines_do_not_extend_the_timeout(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("GET", "/healthz")
+    client.send_request("GET", "/healthz")
     client.answer()
     client.say("\r\n")
     wait_until(lambda: is_in_phase(gateway, ConnectionState.HEAD))
@@ -324,7 +326,7 @@ def test_empty_lines_do_not_extend_the_timeout(gateway: Gateway, client: RawHttp
 
 @requirement("common-173")
 def test_a_late_body_is_rejected_and_appears_in_the_history(gateway: Gateway, client: RawHttpClient) -> None:
-    client.ask("POST", THINGS, get_authorization_header(gateway), JSON, "Content-Length: 1000", body=b"{")
+    client.send_request("POST", THINGS, get_authorization_header(gateway), JSON, "Content-Length: 1000", body=b"{")
     wait_until(lambda: is_in_phase(gateway, ConnectionState.BODY))
     passing(gateway, BODY_SECONDS)
     status, body = client.answer()
@@ -344,7 +346,7 @@ def test_a_call_with_an_incomplete_body_is_not_performed(gateway: Gateway, shelf
     before = get_latest_run(gateway)["run_id"]
     body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
     with open_raw_connection(gateway.base_url) as client:
-        client.ask(
+        client.send_request(
             "POST", THINGS, get_authorization_header(gateway), JSON, f"Content-Length: {len(body) + 9}", body=body
         )
     wait_until(lambda: get_latest_run(gateway)["run_id"] != before)
@@ -357,7 +359,9 @@ def test_a_slow_call_is_not_aborted_while_its_client_waits(gateway: Gateway, she
     shelf.gate.clear()
     with open_raw_connection(gateway.base_url) as client:
         body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
-        client.ask("POST", THINGS, get_authorization_header(gateway), JSON, f"Content-Length: {len(body)}", body=body)
+        client.send_request(
+            "POST", THINGS, get_authorization_header(gateway), JSON, f"Content-Length: {len(body)}", body=body
+        )
         gateway.run(shelf.wait_for_request())
         passing(gateway, 10 * BODY_SECONDS)
         gateway.loop.call_soon_threadsafe(shelf.gate.set)
@@ -398,8 +402,8 @@ def limited_gateway(tmp_path: Path) -> Iterator[Gateway]:
 @requirement("common-175")
 def test_excess_connections_of_one_address_are_rejected(limited_gateway: Gateway) -> None:
     with open_raw_connection(limited_gateway.base_url) as one, open_raw_connection(limited_gateway.base_url) as two:
-        one.ask("GET", "/healthz")
-        two.ask("GET", "/healthz")
+        one.send_request("GET", "/healthz")
+        two.send_request("GET", "/healthz")
         responses = [one.answer()[0], two.answer()[0]]
         with open_raw_connection(limited_gateway.base_url) as third:
             status, body = third.answer()

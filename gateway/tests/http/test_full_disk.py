@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.installation import Installation, run_installation
+from harness.gateway_process import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from connector_gateway.cli import main
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.http_encoding import RequestSpec
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.mcp_clients import agent
 from harness.raw_http import open_raw_connection
@@ -127,7 +127,7 @@ def test_a_header_that_is_not_utf8_is_rejected(gateway: Gateway, target: dict[st
 @requirement("keys-6")
 def test_a_repeated_header_is_rejected(gateway: Gateway) -> None:
     with open_raw_connection(gateway.base_url) as speaker:
-        speaker.ask(
+        speaker.send_request(
             "POST",
             "/v1/connectors/chat/messages",
             f"Authorization: Bearer {gateway.key}",

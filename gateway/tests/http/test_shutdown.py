@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from connector_gateway.storage.sql import tables
-from harness.installation import CallThread, Installation, run_installation
+from harness.gateway_process import CallThread, Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

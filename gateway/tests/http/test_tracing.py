@@ -57,7 +57,7 @@ def test_a_call_and_its_vendor_request_join_the_trace_of_the_caller(collector: I
 
 
 def test_tracing_modules_are_loaded_only_if_configured() -> None:
-    ask = "import sys, connector_gateway.cli, connector_gateway.app; print('opentelemetry.sdk' in sys.modules)"
-    process = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    program = "import sys, connector_gateway.cli, connector_gateway.app; print('opentelemetry.sdk' in sys.modules)"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert "False" == process.stdout.strip()

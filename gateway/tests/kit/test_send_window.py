@@ -9,7 +9,7 @@ from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from gateway.tests.kit.vendor_server import StaticCredentials, VendorServer
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement

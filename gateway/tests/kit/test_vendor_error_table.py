@@ -19,7 +19,7 @@ from connector_gateway.kit.errors.vendor_error_table import (
 from connector_gateway.kit.upstream.budget import Budget, Charge
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
 from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from gateway.tests.kit.vendor_server import OK, StaticCredentials, VendorServer
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement

@@ -7,7 +7,7 @@ import pytest
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, LostPeriod
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.storage.shared.interface import StoreUnavailable
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
 from connector_gateway.storage.sql.backup_restore_witness import Epoch
 from connector_gateway.storage.sql.database import Database

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.data_loss_recovery import LATE_SECONDS
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.sliding_window import LogEntry
 from connector_gateway.storage.shared.unavailable_store import LOCAL_QUOTA, PROBE_SECONDS, FallbackCounters
 from connector_gateway.storage.shared.valkey import COUNTING, ValkeyCounters

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared import memory as in_memory
+from connector_gateway.storage.shared import local_counters as in_memory
 from connector_gateway.storage.shared.interface import ResolvedCharge
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 from harness.requirement import requirement
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import CallPosition, ResolvedCharge, SharedCounters, StoredReservation
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import ManualClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of

@@ -13,7 +13,7 @@ from connector_gateway.kit.clock import Clock, MonotonicClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import (
     MAX_DEGRADED_SECONDS,
     MAX_TRACKED_BUDGETS,

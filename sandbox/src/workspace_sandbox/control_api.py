@@ -14,15 +14,26 @@ from aiohttp import web
 from workspace_sandbox.control_openapi import openapi
 from workspace_sandbox.kit.clock import ControllableClock, format_timestamp
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
+from workspace_sandbox.kit.false_vendor_facts import false_fact_field
 from workspace_sandbox.kit.faults import parse_fault
-from workspace_sandbox.kit.input_validation import Field, InvalidInput, flag, non_negative_number, read
-from workspace_sandbox.kit.knob_validation import parse_knobs
-from workspace_sandbox.kit.lies import one_lie
+from workspace_sandbox.kit.input_validation import (
+    Field,
+    InvalidInput,
+    flag,
+    non_negative_int,
+    non_negative_number,
+    numbers,
+    read,
+    suggest,
+    text,
+    texts,
+)
 from workspace_sandbox.kit.user_actions import actions_json
 from workspace_sandbox.origin_check import reject_cross_origin
 from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
 
 DONE = {"done": True}
+SECONDS_SUFFIX = "_seconds"
 ROUTES_HINT = (
     "This port controls the emulators, which listen on the next ports: GET /_control/openapi.json lists all routes, "
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
@@ -176,9 +187,40 @@ def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def set_knobs(emulator: Emulator, options: Mapping[str, Any]) -> dict[str, Any]:
     """Set knobs of the emulator, and return all of them. Invalid values are rejected."""
-    readers = {"lie": one_lie(emulator.lies), **emulator.knob_readers}
+    readers = {"lie": false_fact_field(emulator.false_facts), **emulator.knob_readers}
     emulator.context.knobs.update(parse_knobs(options, emulator.context.default_knobs, readers))
     return dict(emulator.context.knobs)
+
+
+def parse_knobs(
+    changes: Mapping[str, Any], defaults: Mapping[str, Any], readers: Mapping[str, Field]
+) -> dict[str, Any]:
+    """Validate the knob *changes* by the *readers*, or by the types of the *defaults*.
+
+    Raises ``InvalidInput`` with all errors.
+    """
+    errors: list[str] = []
+    for name, value in changes.items():
+        if name not in defaults:
+            errors.append(f"Unknown knob {name!r}; {suggest(name, defaults)}")
+            continue
+        try:
+            (readers.get(name) or _knob_reader(name, defaults[name]))(value)
+        except ValueError as error:
+            errors.append(f"{name} {error}.")
+    if errors:
+        raise InvalidInput(" ".join(errors))
+    # Values are not converted, so that an integer is returned as one.
+    return dict(changes)
+
+
+def _knob_reader(name: str, default: Any) -> Field:
+    """Return the reader of the knob *name*, by the type of *default*."""
+    if isinstance(default, list | tuple):
+        return numbers if name.endswith(SECONDS_SUFFIX) else texts
+    if isinstance(default, float) or name.endswith(SECONDS_SUFFIX):
+        return non_negative_number
+    return {bool: flag, int: non_negative_int, str: text}[type(default)]
 
 
 def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from sandbox.tests.documents.comparison import Finding, check_exchanges
 from sandbox.tests.documents.exchange import Exchange, record_exchanges
-from sandbox.tests.documents.explanations import Explanation, fidelity_page, read
+from sandbox.tests.documents.finding_explanations import Explanation, fidelity_page, read
 from sandbox.tests.documents.vendor_documents import FILES, Document, documents
 
 TESTS = str(Path(__file__).parents[1])

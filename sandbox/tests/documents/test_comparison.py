@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.tests.documents.comparison import check_exchanges
 from sandbox.tests.documents.exchange import Exchange
-from sandbox.tests.documents.explanations import HEADING, ROW, fidelity_page, read
+from sandbox.tests.documents.finding_explanations import HEADING, ROW, fidelity_page, read
 from sandbox.tests.documents.vendor_documents import Document, document
 from workspace_sandbox import APPLICATIONS
 

@@ -9,7 +9,7 @@ from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.mail.data import mime_writer
 from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.mime_parser import Part, parse
-from workspace_sandbox.mail.data.search import read
+from workspace_sandbox.mail.data.search_query import read
 from workspace_sandbox.mail.data.state import Mailbox
 
 NOON = 1_795_176_000.0
@@ -64,8 +64,8 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 @pytest.fixture(scope="module")
 def mailbox() -> Mailbox:
     stage = EmulatorContext(ManualClock(NOON))
-    office = MailTransport(stage.random, stage.clock.now, stage.knobs)
-    created = office.create_mailbox("me@own.test", "Me Own")
+    transport = MailTransport(stage.random, stage.clock.now, stage.knobs)
+    created = transport.create_mailbox("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
         label = type(created.labels["INBOX"])(f"Label_{number}", name, "user", {})
         created.labels[label.id] = label

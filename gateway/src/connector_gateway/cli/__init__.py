@@ -21,7 +21,7 @@ SANDBOX = "workspace_sandbox.cli"
 COMMANDS = {
     "dev": (f"{HERE}.dev.command", "Run the gateway and the sandbox together, with sample data and connections."),
     "serve": (f"{HERE}.serve.command", "Run the gateway with settings from the environment."),
-    "console": (f"{HERE}.manage.console", "Open the console in a browser, signed in."),
+    "console": (f"{HERE}.manage.open_console", "Open the console in a browser, signed in."),
     "sandbox": (SANDBOX, "Run only the sandbox, which emulates the vendors."),
     **{name: (f"{HERE}.manage.commands", summary) for name, summary in RESOURCES.items()},
     "audit": (f"{HERE}.manage.audit", RESOURCES["audit"]),
@@ -35,7 +35,7 @@ COMMANDS = {
     "connectors": (f"{HERE}.connectors", "List the connectors, their packages and capabilities."),
     "new-connector": (f"{HERE}.scaffold.command", "Create the package of a connector, with an emulator and tests."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
-    "request": (f"{HERE}.request", "Send a request of your own to a vendor's API."),
+    "request": (f"{HERE}.vendor_request", "Send a request of your own to a vendor's API."),
 }
 """The module and the summary of each command. Modules are imported when they are needed."""
 

@@ -13,7 +13,7 @@ from yarl import URL
 from connector_gateway import __version__
 from connector_gateway.cli.dev.sample_requests import query_text
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget
-from connector_gateway.cli.terminal_layout import ENCODER
+from connector_gateway.cli.text_tables import ENCODER
 from connector_gateway.core.calls.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
 

@@ -9,7 +9,8 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
-from connector_gateway.cli.terminal_layout import (
+from connector_gateway.cli.control_char_escaping import escape_control_chars, printable_json
+from connector_gateway.cli.text_tables import (
     Row,
     column_names,
     format_block,
@@ -18,7 +19,6 @@ from connector_gateway.cli.terminal_layout import (
     format_rows,
     format_timestamps,
 )
-from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from connector_gateway.core.error_serialization import LOCATION_FIELDS
 
 MAX_ALLOWED = 12
@@ -114,7 +114,7 @@ def _format_field(name: str, value: Any) -> str:
 
 def _print_object(data: Row) -> None:
     if is_terminal():
-        click.echo("\n".join(format_block(data, console.width, whole=True)))
+        click.echo("\n".join(format_block(data, console.width, full=True)))
     else:
         click.echo("\n".join(f"{escape_control_chars(name)}\t{format_cell(value)}" for name, value in data.items()))
 

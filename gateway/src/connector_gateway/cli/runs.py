@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
+from connector_gateway.cli.control_char_escaping import escape_control_chars
 from connector_gateway.cli.gateway_url_and_key import data_folder
 from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
-from connector_gateway.cli.manage.database_actions import run_management, run_route
+from connector_gateway.cli.manage.management_without_server import run_management, run_route
 from connector_gateway.cli.output import as_json, console, is_terminal, show, show_json, to_json_text
-from connector_gateway.cli.terminal_layout import count_visible_columns, format_cell
-from connector_gateway.cli.terminal_text import escape_control_chars
+from connector_gateway.cli.text_tables import count_visible_columns, format_cell
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.run_explanations import explain_run
 from connector_gateway.core.writes.idempotency_messages import describe_outcome

@@ -19,7 +19,7 @@ from connector_gateway.cli.gateway_client import send
 from connector_gateway.cli.gateway_url_and_key import GatewayTarget, resolve_target
 from connector_gateway.cli.output import exit_with_error, print_sentence, show, to_json_text
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.verify.account import Account, CallFailed, UnsuitablePlace
+from connector_gateway.verify.account_under_test import Account, CallFailed, UnsuitablePlace
 from connector_gateway.verify.checks import Checks
 from connector_gateway.verify.facts import load_facts
 from connector_gateway.verify.runner import CONTRADICTED, FactResult, load_checks, run_checks

@@ -12,24 +12,24 @@ from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.access.rate_limit import KeyRateLimiter, raise_if_exceeded
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
-from connector_gateway.core.calls.confirmations import Confirmations, confirmed_key
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.download_links import DownloadLinkSigner
-from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.operation_call import (
-    OperationCall,
+from connector_gateway.core.calls.prepared_call import (
+    PreparedCall,
     ReaderSteps,
     ReadOnlySteps,
     cursor_scope,
     object_lock,
 )
+from connector_gateway.core.calls.response_envelope import Envelope
+from connector_gateway.core.calls.write_confirmation_tokens import Confirmations, confirmed_key
 from connector_gateway.core.connections import Connection, ConnectionLifecycle, ConnectionStore
 from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.error_serialization import truncate
-from connector_gateway.core.history.filters import DOWNLOAD
+from connector_gateway.core.history.run_filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.history.vendor_changes import ResponseObserver
+from connector_gateway.core.history.vendor_change_counts import ResponseObserver
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack
@@ -194,7 +194,7 @@ class CallExecutor:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
 
-    async def _check_confirmed(self, prepared: OperationCall, caller: Caller, arguments: Arguments) -> None:
+    async def _check_confirmed(self, prepared: PreparedCall, caller: Caller, arguments: Arguments) -> None:
         """Raise ``ConfirmationRequired`` with the dry run, unless the call has a token for exactly its parameters."""
         binding = (
             caller.key_id,
@@ -212,7 +212,7 @@ class CallExecutor:
         raise self.confirmations.required(token, dry_run, prepared.connection.connection_id, *binding)
 
     def _perform(
-        self, prepared: OperationCall, arguments: Arguments, recording: RunRecorder, caller: Caller
+        self, prepared: PreparedCall, arguments: Arguments, recording: RunRecorder, caller: Caller
     ) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
@@ -224,7 +224,7 @@ class CallExecutor:
 
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, upstream: UpstreamClient
-    ) -> OperationCall:
+    ) -> PreparedCall:
         configured = self.connectors[connection.connector]
         ctx = OperationContext(
             upstream=(
@@ -247,7 +247,7 @@ class CallExecutor:
             grace_seconds=self.timeouts.grace_seconds,
             memory_reservation=upstream.memory,
         )
-        return OperationCall(
+        return PreparedCall(
             operation, params, run, connection, ctx, upstream, self.cursors, configured.connector, ctx.warnings
         )
 

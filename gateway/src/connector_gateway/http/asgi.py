@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway import __version__
 from connector_gateway.core.access.sessions import Sessions
-from connector_gateway.core.calls.envelope import DOCS
 from connector_gateway.core.calls.passthrough import REQUEST
+from connector_gateway.core.calls.response_envelope import DOCS
 from connector_gateway.core.connections import ConsentFlow
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.inbound_hooks import InboundHooks

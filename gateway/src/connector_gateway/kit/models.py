@@ -202,8 +202,8 @@ def _validate_instant(value: object) -> object:
 def format_timestamp(moment: datetime) -> str:
     """Format *moment* as in responses: in UTC with three decimals, so that texts sort by time."""
     # Python's own ``isoformat`` takes eight times as long, a hundredth of a call that returns one timestamp.
-    whole = msgspec.json.encode(moment.astimezone(UTC))[1 : 1 + len("2026-11-02T09:30:00")].decode()
-    return f"{whole}.{_THOUSANDTHS[moment.microsecond // 1000]}Z"
+    to_seconds = msgspec.json.encode(moment.astimezone(UTC))[1 : 1 + len("2026-11-02T09:30:00")].decode()
+    return f"{to_seconds}.{_THOUSANDTHS[moment.microsecond // 1000]}Z"
 
 
 _THOUSANDTHS = [f"{number:03}" for number in range(1000)]

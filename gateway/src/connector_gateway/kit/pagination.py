@@ -13,10 +13,10 @@ Fetch = Callable[[str | None], Awaitable[tuple[P, str | None]]]
 
 
 class PageIterator(Generic[P]):
-    """The pages of a listing, deliberately limited to *most* pages.
+    """The pages of a listing, deliberately limited to a number of pages.
 
     Check ``complete`` before you conclude anything from a missing item. Use ``iter_pages`` if you need the complete
-    list. Iteration also ends when the vendor returns a cursor that it returned before. If the *whole* list is required,
+    list. Iteration also ends when the vendor returns a cursor that it returned before. With *must_be_complete*,
     an end before its last page raises ``UpstreamError``.
     """
 
@@ -27,8 +27,8 @@ class PageIterator(Generic[P]):
         self, fetch: Fetch[P], *, max_pages: int, start: str | None = None, must_be_complete: bool = False
     ) -> None:
         self._fetch = fetch
-        self._whole = must_be_complete
-        self._most = max_pages
+        self._must_be_complete = must_be_complete
+        self._max_pages = max_pages
         self._start = start
         self._cursor = start
         self._seen_cursors: set[str | None] = set()
@@ -45,8 +45,8 @@ class PageIterator(Generic[P]):
         return self
 
     async def __anext__(self) -> P:
-        if self._ended or self.pages_read >= self._most:
-            if self._whole and not self.complete:
+        if self._ended or self.pages_read >= self._max_pages:
+            if self._must_be_complete and not self.complete:
                 raise UpstreamError(
                     f"The vendor's list does not end: {self.pages_read} pages were read, and there are more."
                 )

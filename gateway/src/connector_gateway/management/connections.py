@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.history.filters import check_filters
+from connector_gateway.core.history.run_filters import check_filters
 from connector_gateway.kit import errors
 from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.list_parameters import ListParams, Name

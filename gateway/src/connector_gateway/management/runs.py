@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.history.filters import check_filters
+from connector_gateway.core.history.run_filters import check_filters
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
 from connector_gateway.kit.models import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.list_parameters import ListParams

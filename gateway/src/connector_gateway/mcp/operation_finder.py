@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.mcp.ranking import rank
+from connector_gateway.mcp.tool_ranking import rank
 from connector_gateway.mcp.tools import Tool
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from mcp_types import Resource, ResourceTemplate
 from pydantic_core import to_json
 from sqlalchemy import Row
 
-from connector_gateway.core.connections.usable_connections import MAX_LISTED, display_name
+from connector_gateway.core.connections.connection_selection import MAX_LISTED, display_name
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.result_paging import MAX_CHARACTERS, RESERVED, count_leading, length

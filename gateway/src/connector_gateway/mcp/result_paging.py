@@ -114,7 +114,7 @@ def fit(body: Body, operation: AnyOperation, start: Start) -> Body:
 def _cut_item(body: Body, field: str, items: list[Any], start: Start) -> Body:
     """Return *body* with one item whose long texts are cut, or which is whole if it has none."""
     item = items[start.items]
-    whole = _cut(item, start.characters, None)
+    complete_item = _cut(item, start.characters, None)
     for limit in TEXT_LIMITS:
         cut = _cut(item, start.characters, limit)
         part = _with_items(body, field, [cut])
@@ -122,9 +122,9 @@ def _cut_item(body: Body, field: str, items: list[Any], start: Start) -> Body:
         part["truncated"] = (
             f"Texts of item {start.items + 1} end after {end:,} characters. The rest follows with next_cursor."
         )
-        if cut != whole and length(part) <= MAX_CHARACTERS:
+        if cut != complete_item and length(part) <= MAX_CHARACTERS:
             return part | {"next_cursor": str(replace(start, characters=end))}
-    part = _with_items(body, field, [whole])
+    part = _with_items(body, field, [complete_item])
     if length(part) > MAX_ITEM_CHARACTERS:
         raise too_large(length(part))
     return part | _next_cursor(body, replace(start, items=start.items + 1, characters=0), len(items))

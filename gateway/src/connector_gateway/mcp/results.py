@@ -6,7 +6,7 @@ from typing import Any
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import Envelope, error_envelope
+from connector_gateway.core.calls.response_envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector

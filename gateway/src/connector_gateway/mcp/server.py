@@ -40,9 +40,9 @@ from connector_gateway import __version__
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.response_envelope import error_envelope
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.core.connections.usable_connections import display_name
+from connector_gateway.core.connections.connection_selection import display_name
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.http.api.request_context import RequestContext
@@ -52,12 +52,12 @@ from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import CallerError, ConfirmationRequired, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
-from connector_gateway.mcp import confirmation_form, operation_finder, resources, results
+from connector_gateway.mcp import operation_finder, resources, results, write_confirmation_form
 from connector_gateway.mcp.result_paging import MAX_CHARACTERS, Start
-from connector_gateway.mcp.selection import ToolSelection
 from connector_gateway.mcp.text_escaping import error_text, reveal
 from connector_gateway.mcp.tool_calls import ToolCaller
 from connector_gateway.mcp.tools import Tool, build_tools
+from connector_gateway.mcp.url_tool_selection import ToolSelection
 
 T = TypeVar("T")
 CallResult = CallToolResult | InputRequiredResult
@@ -299,9 +299,9 @@ class McpRequest:
         if isinstance(result, GatewayError):
             log_private(self.run, result)
             # A person is asked once: the repeated call has the state of the question.
-            is_first = params.request_state is None and confirmation_form.can_ask(context)
+            is_first = params.request_state is None and write_confirmation_form.can_ask(context)
             if is_first and isinstance(result, ConfirmationRequired):
-                return confirmation_form.question(result, tool, await self._account(result, tool))
+                return write_confirmation_form.question(result, tool, await self._account(result, tool))
             return results.error_result(self.run, tool.connector, result)
         return result
 
@@ -315,7 +315,7 @@ class McpRequest:
         return f"{names.get(connection_id) or 'unnamed'} ({connection_id})"
 
     async def _succeed(self, tool: Tool, arguments: bytes, params: CallToolRequestParams) -> CallToolResult:
-        confirmed = partial(confirmation_form.confirmed_token, params)
+        confirmed = partial(write_confirmation_form.confirmed_token, params)
         envelope = await self.services.tool_caller.call(self.run, self.caller, tool, arguments, confirmed)
         return results.success_result(envelope, tool, Start.parse(arguments))
 

@@ -35,7 +35,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from connector_gateway import __version__
-from connector_gateway.mcp.client_forms import ANSWER_SECONDS, shows_forms
+from connector_gateway.mcp.elicitation_support import ANSWER_SECONDS, shows_forms
 from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]

@@ -9,8 +9,8 @@ import msgspec
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.call_executor import CallExecutor
 from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
-from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
@@ -51,7 +51,7 @@ class ToolCaller:
         *confirmed_token* returns the token of a write that a person has just confirmed, or raises.
         """
         arguments = Arguments(path={})
-        run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(arguments_json)
+        run.dry_run = tool.operation.scope == "write" and _requests_dry_run(arguments_json)
         # The agent may act on instructions from untrusted content.
         run.mentions = None if caller.mentions == "allow" else NEUTRALISE
         read = partial(self._read, caller, tool, arguments, arguments_json, confirmed_token)
@@ -101,7 +101,7 @@ def _replace_cursor(fields: Fields, operation: AnyOperation) -> None:
         fields[CURSOR] = msgspec.Raw(msgspec.json.encode(start.cursor))
 
 
-def _asks_for_dry_run(arguments_json: bytes) -> bool:
+def _requests_dry_run(arguments_json: bytes) -> bool:
     """Return True if the arguments request a dry run. Invalid arguments are reported when they are read."""
     try:
         return msgspec.json.decode(arguments_json, type=_DryRunFlag).dry_run is True

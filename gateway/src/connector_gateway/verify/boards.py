@@ -6,7 +6,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any
 
-from connector_gateway.verify.account import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
+from connector_gateway.verify.account_under_test import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
 from connector_gateway.verify.checks import Checks, expect
 
 LONGEST = 16_384

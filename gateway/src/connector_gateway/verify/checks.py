@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector_gateway.verify.account import Account
+from connector_gateway.verify.account_under_test import Account
 
 Run = Callable[[Account], Coroutine[Any, Any, None]]
 

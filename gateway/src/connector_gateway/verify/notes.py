@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from connector_gateway.verify.account import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
+from connector_gateway.verify.account_under_test import TEXT, Account, NotCheckable, UnsuitablePlace, VendorReply
 from connector_gateway.verify.checks import Checks, expect
 
 LONG = 2000

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 
-from connector_gateway.verify.account import AT_LIMIT, FAILED, Account, CallFailed, NotCheckable
+from connector_gateway.verify.account_under_test import AT_LIMIT, FAILED, Account, CallFailed, NotCheckable
 from connector_gateway.verify.checks import Check, Checks, Contradicted
 from connector_gateway.verify.facts import Fact
 

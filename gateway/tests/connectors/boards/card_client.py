@@ -7,7 +7,7 @@ from typing import Any
 from harness.gateway_server import Gateway, Reply
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.data.state import Author
+from workspace_sandbox.boards.data.objects import Author
 
 UNKNOWN = "0123456789abcdef01234567"
 STEPS = ["Draft", "Ask", "Draft", "Ship 🚀", "Announce"]

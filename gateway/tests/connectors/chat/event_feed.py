@@ -13,7 +13,7 @@ from harness.all_connectors import only
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
-from harness.watches import watch_of
+from harness.watch_state import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

@@ -38,7 +38,7 @@ from gateway.tests.connectors.chat.vendor_view import EMPTY, GENERAL, PERSON, PR
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from harness.wait import wait_until
-from harness.watches import watch_of
+from harness.watch_state import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 MAX_BODY_BYTES = 100_000

@@ -38,7 +38,7 @@ from harness.clocks import ShiftedClock
 from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from harness.watches import watch_of
+from harness.watch_state import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

@@ -70,7 +70,7 @@ def build_message(**fields: Any) -> vendor_models.Message:
     ],
 )
 def test_a_keyword_matches_complete_words_as_displayed(keyword: str, text: str) -> None:
-    assert [keyword] == mapping.keywords.matching_keywords(text, [keyword])
+    assert [keyword] == mapping.keyword_matching.matching_keywords(text, [keyword])
 
 
 @requirement("chat-42")
@@ -98,11 +98,13 @@ def test_a_keyword_matches_complete_words_as_displayed(keyword: str, text: str) 
     ],
 )
 def test_a_part_of_a_word_is_no_keyword(keyword: str, text: str) -> None:
-    assert [] == mapping.keywords.matching_keywords(text, [keyword])
+    assert [] == mapping.keyword_matching.matching_keywords(text, [keyword])
 
 
 def test_equally_displayed_keywords_count_once() -> None:
-    assert ["Deploy", "now"] == mapping.keywords.matching_keywords("deploy now", ["Deploy", "DEPLOY", "now", "never"])
+    assert ["Deploy", "now"] == mapping.keyword_matching.matching_keywords(
+        "deploy now", ["Deploy", "DEPLOY", "now", "never"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,23 +139,27 @@ def test_markup_is_read_as_it_is_displayed(text: str, visible: str) -> None:
 def test_the_searched_text_grows_linearly_with_the_message(text: str) -> None:
     keywords = ["a" * 99 + "b", "<a|" * 33, *(f"deploy deploy {number}" for number in range(98))]
 
-    assert "deploy deploy 7" not in mapping.keywords.matching_keywords(text, keywords)
+    assert "deploy deploy 7" not in mapping.keyword_matching.matching_keywords(text, keywords)
     assert (
-        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.message_text.plain_text(text))))
+        len(
+            mapping.keyword_matching._within_edges(
+                mapping.keyword_matching.folded_text(mapping.message_text.plain_text(text))
+            )
+        )
         <= 3 * len(text) + 2
     )
 
 
 @requirement("chat-30", "chat-41")
 def test_without_keywords_a_message_is_one_observation() -> None:
-    (seen,) = mapping.events.observe(build_message(text="R&amp;D <@U1>"), "C1", {}, STATE)
+    (seen,) = mapping.message_events.observe(build_message(text="R&amp;D <@U1>"), "C1", {}, STATE)
 
     assert ("message.posted", "C1") == (seen.type, seen.channel)
     assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
 
 
 def test_each_keyword_is_a_separate_observation() -> None:
-    seen = mapping.events.observe(build_message(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+    seen = mapping.message_events.observe(build_message(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
 
     assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
     assert {"message.keyword"} == {one.type for one in seen}
@@ -161,15 +167,15 @@ def test_each_keyword_is_a_separate_observation() -> None:
 
 
 def test_a_respelt_keyword_is_the_same_observation() -> None:
-    (before,) = mapping.events.observe(build_message(), "C1", {"keywords": ["Deploy"]}, STATE)
-    (after,) = mapping.events.observe(build_message(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+    (before,) = mapping.message_events.observe(build_message(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.message_events.observe(build_message(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
     assert before.identity == after.identity
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
 def test_messages_of_people_and_apps_are_observed(subtype: str | None) -> None:
-    assert mapping.events.observe(build_message(subtype=subtype), "C1", {}, STATE)
+    assert mapping.message_events.observe(build_message(subtype=subtype), "C1", {}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -188,11 +194,13 @@ def test_messages_of_people_and_apps_are_observed(subtype: str | None) -> None:
     ids=str,
 )
 def test_other_events_are_not_observed(fields: dict[str, Any]) -> None:
-    assert [] == mapping.events.observe(build_message(**fields), "C1", {}, STATE)
+    assert [] == mapping.message_events.observe(build_message(**fields), "C1", {}, STATE)
 
 
 def test_the_author_of_a_bot_message_is_the_bot() -> None:
-    (seen,) = mapping.events.observe(build_message(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+    (seen,) = mapping.message_events.observe(
+        build_message(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE
+    )
 
     assert "B9" == seen.data["author"]
 
@@ -210,7 +218,7 @@ def test_the_author_of_a_bot_message_is_the_bot() -> None:
     ids=str,
 )
 def test_channels_are_watched_by_identifier_or_by_resolved_name(channels: list[str], *, watched: bool) -> None:
-    assert watched is mapping.events.is_watched("C1", {"channels": channels}, STATE)
+    assert watched is mapping.message_events.is_watched("C1", {"channels": channels}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +232,7 @@ def test_channels_are_watched_by_identifier_or_by_resolved_name(channels: list[s
     ids=["public", "private", "direct", "none"],
 )
 def test_conversations_are_read_if_both_permissions_are_granted(scopes: set[str], types: str) -> None:
-    assert types == mapping.events.readable_types(scopes)
+    assert types == mapping.message_events.readable_types(scopes)
 
 
 def test_threads_with_new_replies_are_read() -> None:
@@ -235,7 +243,7 @@ def test_threads_with_new_replies_are_read() -> None:
         vendor_models.Message(ts="4.000000", reply_count=1),
     ]
 
-    assert ["2.000000", "4.000000"] == mapping.events.threads(messages, "4.500000")
+    assert ["2.000000", "4.000000"] == mapping.message_events.threads(messages, "4.500000")
 
 
 @pytest.mark.parametrize(("seconds", "ts"), [(1_790_000_000.5, "1790000000.500000"), (0.0, "0000000000.000000")])

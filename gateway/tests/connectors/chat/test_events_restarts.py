@@ -11,8 +11,8 @@ import pytest
 from gateway.tests.connectors.chat.event_feed import read_texts
 from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.all_connectors import only
+from harness.gateway_process import Installation
 from harness.gateway_server import run_gateway
-from harness.installation import Installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

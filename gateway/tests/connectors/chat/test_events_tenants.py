@@ -23,7 +23,7 @@ from gateway.tests.connectors.chat.vendor_view import EMPTY, PERSON, PRIVATE
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from harness.wait import wait_until
-from harness.watches import settle, watch_of
+from harness.watch_state import settle, watch_of
 from workspace_sandbox.chat.access import VISITOR_TOKEN
 from workspace_sandbox.chat.data.default_data import VISITOR
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.tests.connectors.crm.recognisable_writes import Writer, new_writer
 from gateway.tests.connectors.crm.vendor_view import VendorInspector
-from gateway.tests.connectors.crm.writer import Writer, new_writer
 from harness.gateway_server import Gateway
 from workspace_sandbox.crm import CrmEmulator
 

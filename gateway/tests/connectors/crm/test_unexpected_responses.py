@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gateway.tests.connectors.crm.recognisable_writes import OBJECTS, Writer, new_writer
 from gateway.tests.connectors.crm.vendor_view import VendorInspector
-from gateway.tests.connectors.crm.writer import OBJECTS, Writer, new_writer
 from harness.all_connectors import only
 from harness.gateway_server import run_gateway
 from harness.requirement import requirement

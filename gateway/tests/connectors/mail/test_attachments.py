@@ -265,7 +265,7 @@ def test_stalled_downloads_of_a_link_are_limited_and_aborted(gateway: Gateway, s
             stack.enter_context(open_raw_connection(gateway.base_url, buffer_bytes=4096)) for _ in range(MAX_PER_LINK)
         ]
         for speaker in stalled:
-            speaker.ask("GET", url)
+            speaker.send_request("GET", url)
         run_ids = [speaker.headers()["x-run-id"] for speaker in stalled]
         rejected = download(gateway, url)
         other_link = download(gateway, create_link(gateway, "other.pdf"))

@@ -60,25 +60,28 @@ def build_message(arrived_at: int, *labels: str, **headers: str) -> vendor_model
     [
         (
             [build_message(1, Subject="Plan", Message_ID="<a@x>")],
-            mapping.outgoing.ReplyTarget("Re: Plan", "<a@x>", ["<a@x>"]),
+            mapping.outgoing_messages.ReplyTarget("Re: Plan", "<a@x>", ["<a@x>"]),
         ),
         (
             [build_message(1, Subject="re: Plan", Message_Id="<a@x>")],
-            mapping.outgoing.ReplyTarget("re: Plan", "<a@x>", ["<a@x>"]),
+            mapping.outgoing_messages.ReplyTarget("re: Plan", "<a@x>", ["<a@x>"]),
         ),
-        ([build_message(1, Subject="", Message_ID="<a@x>")], mapping.outgoing.ReplyTarget("Re:", "<a@x>", ["<a@x>"])),
-        ([build_message(1, SUBJECT="Plan")], mapping.outgoing.ReplyTarget("Re: Plan")),
+        (
+            [build_message(1, Subject="", Message_ID="<a@x>")],
+            mapping.outgoing_messages.ReplyTarget("Re:", "<a@x>", ["<a@x>"]),
+        ),
+        ([build_message(1, SUBJECT="Plan")], mapping.outgoing_messages.ReplyTarget("Re: Plan")),
         (
             [build_message(1, Subject="Plan", Message_ID="<b@x>", References="<a@x>\r\n <r@x>")],
-            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
+            mapping.outgoing_messages.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
         ),
         (
             [build_message(1, Subject="Plan", Message_ID="<b@x>", In_Reply_To="<a@x> (by Ben)")],
-            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
+            mapping.outgoing_messages.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
         ),
         (
             [build_message(2, Subject="Two", Message_ID="<b@x>"), build_message(1, Subject="One", Message_ID="<a@x>")],
-            mapping.outgoing.ReplyTarget("Re: Two", "<b@x>", ["<b@x>"]),
+            mapping.outgoing_messages.ReplyTarget("Re: Two", "<b@x>", ["<b@x>"]),
         ),
         (
             [
@@ -86,15 +89,18 @@ def build_message(arrived_at: int, *labels: str, **headers: str) -> vendor_model
                 build_message(2, "DRAFT", Subject="Two", Message_ID="<b@x>"),
                 build_message(3, "TRASH", Subject="Three", Message_ID="<c@x>"),
             ],
-            mapping.outgoing.ReplyTarget("Re: One", "<a@x>", ["<a@x>"]),
+            mapping.outgoing_messages.ReplyTarget("Re: One", "<a@x>", ["<a@x>"]),
         ),
-        ([build_message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.outgoing.ReplyTarget("Re: Plan")),
+        (
+            [build_message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")],
+            mapping.outgoing_messages.ReplyTarget("Re: Plan"),
+        ),
     ],
 )
 def test_reply_references_the_last_answerable_message(
-    messages: list[vendor_models.Message], expected: mapping.outgoing.ReplyTarget
+    messages: list[vendor_models.Message], expected: mapping.outgoing_messages.ReplyTarget
 ) -> None:
-    target = mapping.outgoing.parent(vendor_models.Thread(messages=messages), "t")
+    target = mapping.outgoing_messages.parent(vendor_models.Thread(messages=messages), "t")
 
     assert (target.subject, target.message_id, list(target.references)) == (
         expected.subject,
@@ -106,7 +112,7 @@ def test_reply_references_the_last_answerable_message(
 def test_long_reference_chain_is_shortened_in_the_middle() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
-    target = mapping.outgoing.parent(
+    target = mapping.outgoing_messages.parent(
         vendor_models.Thread(messages=[build_message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t"
     )
 
@@ -116,7 +122,7 @@ def test_long_reference_chain_is_shortened_in_the_middle() -> None:
 @pytest.mark.parametrize("messages", [[], [build_message(1, "DRAFT")], [build_message(1, "TRASH", "INBOX")]])
 def test_thread_without_answerable_messages_is_not_found(messages: list[vendor_models.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.outgoing.parent(vendor_models.Thread(messages=messages), "t")
+        mapping.outgoing_messages.parent(vendor_models.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_thread_without_answerable_messages_is_not_found(messages: list[vendor_m
     ],
 )
 def test_recipient_is_an_address_with_an_optional_name(written: str, recipient: Mailbox) -> None:
-    assert mapping.outgoing.recipients([written]) == [recipient]
+    assert mapping.outgoing_messages.recipients([written]) == [recipient]
 
 
 ALIAS = SendAs(send_as_email="alias@x.test", display_name="Sales")
@@ -147,7 +153,7 @@ PRIMARY = SendAs(send_as_email="a@x.test", display_name="Ana", is_primary=True)
     ],
 )
 def test_sender_is_the_connected_address(addresses: list[SendAs], own: Mailbox) -> None:
-    assert mapping.outgoing.own_mailbox(addresses) == own
+    assert mapping.outgoing_messages.own_mailbox(addresses) == own
 
 
 @pytest.mark.parametrize(
@@ -155,7 +161,7 @@ def test_sender_is_the_connected_address(addresses: list[SendAs], own: Mailbox) 
 )
 def test_sender_address_invalid_in_a_header_is_unexpected(addresses: list[SendAs]) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mapping.outgoing.own_mailbox(addresses)
+        mapping.outgoing_messages.own_mailbox(addresses)
 
 
 @pytest.mark.parametrize("internal_date", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])

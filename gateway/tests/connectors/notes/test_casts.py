@@ -575,7 +575,7 @@ def test_page_with_other_values_is_not_recognised(kind: str, written: Any, conte
     ],
 )
 def test_unwritten_value_is_compared_with_the_default(kind: str, content: Any, *, is_default: bool) -> None:
-    assert is_default == value_casts.comparison.is_default(value(kind, content), "o1")
+    assert is_default == value_casts.write_comparison.is_default(value(kind, content), "o1")
 
 
 # Blocks in doubt

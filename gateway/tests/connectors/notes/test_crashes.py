@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from harness.installation import CallThread, Installation, run_installation
+from harness.gateway_process import CallThread, Installation, run_installation
 from harness.requirement import requirement
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator

@@ -11,13 +11,13 @@ from connector_gateway.connectors.notes import events
 from connector_gateway.storage.sql import tables
 from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, run_event_feed, share, start_event_feed
 from harness.clocks import ShiftedClock
+from harness.gateway_process import Installation, run_installation
 from harness.gateway_server import WIDE
-from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 
 
 def count_row_snapshots(feed: EventFeed, title: str) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import mapping, value_casts, vendor_models
+from connector_gateway.connectors.notes.events import inbound_hooks
 from connector_gateway.kit.vendor_model import convert
 from harness.requirement import requirement
 
@@ -36,9 +37,11 @@ def page(value: dict[str, Any]) -> vendor_models.Page:
 
 def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None) -> list[tuple[str, str]]:
     """Return the changes of a property between two values."""
-    entries = mapping.changes.entries(page(before))
+    entries = mapping.property_changes.entries(page(before))
     schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
-    found_changes = mapping.changes.changes(page(after), entries, convert(schema, dict[str, vendor_models.Property]))
+    found_changes = mapping.property_changes.changes(
+        page(after), entries, convert(schema, dict[str, vendor_models.Property])
+    )
     return [(change.before, change.after) for change in found_changes]
 
 
@@ -104,7 +107,7 @@ def test_all_writable_types_are_observed() -> None:
     ],
 )
 def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
-    assert {} == mapping.changes.entries(page(value(kind, content)))
+    assert {} == mapping.property_changes.entries(page(value(kind, content)))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
     ids=lambda empty: str(empty["type"]),
 )
 def test_default_values_are_not_stored(empty: dict[str, Any]) -> None:
-    assert {} == mapping.changes.entries(page(empty))
+    assert {} == mapping.property_changes.entries(page(empty))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ def test_long_texts_are_truncated_but_compared_in_full() -> None:
 
     ((first, second),) = changes(before, after)
     assert first == second
-    assert mapping.changes.MAX_EVENT_TEXT + 1 == len(first)
+    assert mapping.property_changes.MAX_EVENT_TEXT + 1 == len(first)
     assert [] == changes(before, before)
 
 
@@ -206,7 +209,7 @@ def test_long_texts_are_truncated_but_compared_in_full() -> None:
     ],
 )
 def test_data_source_id_is_read_from_a_delivery(raw: dict[str, Any], source_id: str | None) -> None:
-    assert source_id == mapping.inbound_hooks.data_source_id(json.dumps(raw).encode())
+    assert source_id == inbound_hooks.data_source_id(json.dumps(raw).encode())
 
 
 @pytest.mark.parametrize(
@@ -225,4 +228,4 @@ def test_data_source_id_is_read_from_a_delivery(raw: dict[str, Any], source_id: 
     ],
 )
 def test_other_bodies_are_not_taken_for_a_handshake(body: bytes) -> None:
-    assert mapping.inbound_hooks.verification_token(body) is None
+    assert inbound_hooks.verification_token(body) is None

@@ -8,13 +8,13 @@ import pytest
 
 from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, share, start_event_feed
 from harness.clocks import ShiftedClock
-from harness.installation import run_installation
+from harness.gateway_process import run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def read_values(gateway: Gateway, page: Page) -> dict[str, vendor_models.Value]:
 def summarize(values: Mapping[str, vendor_models.Value]) -> dict[str, tuple[Any, str]]:
     """Return the comparison key and the event text of each value."""
     return {
-        name: (value_casts.comparison.comparison_key(value), value_casts.event_text.text(value))
+        name: (value_casts.write_comparison.comparison_key(value), value_casts.event_text.text(value))
         for name, value in values.items()
     }
 
@@ -87,6 +87,6 @@ def test_null_restores_the_value_of_a_new_page(gateway: Gateway, kind: str) -> N
     update(gateway, page.id, properties={name: None})
 
     default = read_values(gateway, get_workspace(gateway).pages[new_page_id])[name]
-    assert value_casts.comparison.comparison_key(default) == value_casts.comparison.comparison_key(
+    assert value_casts.write_comparison.comparison_key(default) == value_casts.write_comparison.comparison_key(
         read_values(gateway, page)[name]
     )

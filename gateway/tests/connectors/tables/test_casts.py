@@ -223,7 +223,7 @@ def test_digits_are_counted_as_displayed() -> None:
     ],
 )
 def test_options_are_compared_by_every_character(kind: str, written: Any, missing: list[str]) -> None:
-    assert missing == value_casts.options.missing_options(describe_field(kind), written)
+    assert missing == value_casts.select_options.missing_options(describe_field(kind), written)
 
 
 # Representation
@@ -267,7 +267,7 @@ def test_values_are_reported_as_sent(value: Any, visible: Any) -> None:
     ],
 )
 def test_a_written_value_equals_the_read_value(kind: str, written: Any, current: Any) -> None:
-    assert value_casts.comparison.equals_written(kind, written, current)
+    assert value_casts.write_comparison.equals_written(kind, written, current)
 
 
 @pytest.mark.parametrize(
@@ -289,4 +289,4 @@ def test_a_written_value_equals_the_read_value(kind: str, written: Any, current:
     ],
 )
 def test_different_values_are_not_equal(kind: str, written: Any, current: Any) -> None:
-    assert not value_casts.comparison.equals_written(kind, written, current)
+    assert not value_casts.write_comparison.equals_written(kind, written, current)

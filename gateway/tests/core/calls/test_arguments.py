@@ -17,8 +17,8 @@ from connector_gateway.core.calls.arguments import (
     Body,
     decode,
 )
-from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.models import IdempotencyKey, Identifier, Params, UtcDatetime
 from harness.requirement import requirement

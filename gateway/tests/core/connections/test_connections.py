@@ -22,7 +22,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.kit.upstream.client import Timeouts
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.core_fixture import FakeUpstream, connectors

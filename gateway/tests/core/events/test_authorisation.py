@@ -33,7 +33,7 @@ class Vendor:
         self.requests = 0
         self.error: Exception | None = None
 
-    async def ask_vendor(self) -> str:
+    async def query_vendor(self) -> str:
         self.requests += 1
         if self.error:
             raise self.error
@@ -71,9 +71,9 @@ async def poll_once(node: Node) -> None:
 
 async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
     probe = RevocationCheck(clock)
-    confirmed = [await probe.is_accepted(ONE, vendor.ask_vendor) for _ in range(BURST + 1)]
+    confirmed = [await probe.is_accepted(ONE, vendor.query_vendor) for _ in range(BURST + 1)]
     clock.at += SECONDS_PER_REQUEST
-    later = [await probe.is_accepted(ONE, vendor.ask_vendor), await probe.is_accepted(ONE, vendor.ask_vendor)]
+    later = [await probe.is_accepted(ONE, vendor.query_vendor), await probe.is_accepted(ONE, vendor.query_vendor)]
 
     assert [*([True] * BURST), False] == confirmed
     assert [True, False] == later
@@ -83,11 +83,11 @@ async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: Man
 async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
     probe = RevocationCheck(clock)
     vendor.error = UpstreamError("Broken.")
-    failed = await probe.is_accepted(ONE, vendor.ask_vendor)
+    failed = await probe.is_accepted(ONE, vendor.query_vendor)
     vendor.error = None
-    left_alone = await probe.is_accepted(ONE, vendor.ask_vendor)
+    left_alone = await probe.is_accepted(ONE, vendor.query_vendor)
     clock.at += BACKOFF_SECONDS
-    again = await probe.is_accepted(ONE, vendor.ask_vendor)
+    again = await probe.is_accepted(ONE, vendor.query_vendor)
 
     assert (False, False, True) == (failed, left_alone, again)
     assert 2 == vendor.requests
@@ -96,7 +96,10 @@ async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, 
 async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, clock: ManualClock) -> None:
     probe = RevocationCheck(clock)
     await asyncio.gather(
-        *(probe.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask_vendor) for number in range(MAX_CONNECTIONS + 1))
+        *(
+            probe.is_accepted(ConnectionId(f"conn_{number}"), vendor.query_vendor)
+            for number in range(MAX_CONNECTIONS + 1)
+        )
     )
 
     assert MAX_CONNECTIONS == len(probe._allowances)
@@ -110,12 +113,12 @@ async def test_the_last_observed_status_applies_if_the_vendor_is_unavailable(nod
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
     vendor.error = UpstreamError("Broken.")
-    active = await read(node, connection, vendor.ask_vendor)
+    active = await read(node, connection, vendor.query_vendor)
     await observe(node, connection, "revoked")
 
     assert ["a"] == active
     with pytest.raises(ConnectionRevoked):
-        await read(node, connection, vendor.ask_vendor)
+        await read(node, connection, vendor.query_vendor)
 
 
 @requirement("common-105")
@@ -124,7 +127,7 @@ async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: N
     await node.see(connection, sprouted("a"))
     await observe(node, connection, "revoked")
 
-    assert ["a"] == await read(node, connection, vendor.ask_vendor)
+    assert ["a"] == await read(node, connection, vendor.query_vendor)
 
 
 # The watch

@@ -1,7 +1,7 @@
 """Hooks of many tenants: in any history, every tenant observes exactly its own events."""
 
 from harness.requirement import requirement
-from hostile.tenants import gateway_on, play
+from hostile.tenant_isolation import gateway_on, play
 
 HISTORIES = 150
 """A few tenants. ``make tenants`` simulates twenty thousand."""

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.history.vendor_changes import (
+from connector_gateway.core.history.vendor_change_counts import (
     LOG_SECONDS,
     MAX_PLACES,
     SAMPLE_SECONDS,

@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline, TypicalRequests
 from connector_gateway.storage.shared.interface import CallPosition, SharedState
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import NOON, LoopClock
 
 ONE = Charge("all")

@@ -17,7 +17,7 @@ from connector_gateway.core.pacing.pacer import ConnectionPacer, with_slack
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.storage.shared.interface import ResolvedCharge
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 
 BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}

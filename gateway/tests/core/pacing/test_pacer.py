@@ -19,7 +19,7 @@ from connector_gateway.core.pacing.pacer import (
 )
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import NOON, LoopClock, run_in_virtual_time
 from harness.requirement import requirement
 
@@ -411,9 +411,9 @@ def test_a_poll_leaves_headroom_for_the_next_call() -> None:
     async def poll_then_call() -> None:
         polls = asyncio.gather(*(busy.poll() for _ in range(20)))
         await busy.clock.sleep(2.5)
-        asked_at = busy.clock.now()
+        started_at = busy.clock.now()
         await busy.send_request("call")
-        assert asked_at == busy.clock.now()
+        assert started_at == busy.clock.now()
         await polls
 
     run_in_virtual_time(poll_then_call())

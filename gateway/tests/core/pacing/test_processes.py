@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.storage.shared.budget_queue import ASK_SECONDS
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import FallbackCounters
 from connector_gateway.storage.shared.valkey import ValkeyCounters
 from gateway.tests.core.pacing.paced_vendor import BURST, QUEUE_SECONDS, Call, PacedVendor

@@ -222,7 +222,7 @@ def test_an_identifier_is_entered_when_there_are_many_workspaces(
     operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
-    monkeypatch.setattr("connector_gateway.http.console.form_builder.MAX_CHOICES", 1)
+    monkeypatch.setattr("connector_gateway.http.console.form_choices.MAX_CHOICES", 1)
     page = operator.open("/console/runs", workspace_id="ws_x")
 
     assert ("input", "ws_x") == (page.one("#workspace-id").name, page.one("#workspace-id")["value"])

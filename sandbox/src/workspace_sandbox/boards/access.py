@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Author, Member
+from workspace_sandbox.boards.data.objects import Author, Member
 from workspace_sandbox.boards.error_responses import MISSING_SCOPES, ApiError
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.oauth.server import Token

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.data.state import Position
+from workspace_sandbox.boards.data.objects import Position
 from workspace_sandbox.boards.error_responses import ApiError, invalid
 from workspace_sandbox.kit.clock import format_timestamp, to_datetime
 from workspace_sandbox.kit.strict_json import parse_json
@@ -109,8 +109,8 @@ class Arguments:
         """Return a name. Its error is one of the few that Trello sends as JSON, with *error*."""
         try:
             return self.text("name", min_length=1)
-        except ApiError as refusal:
-            raise ApiError(400, {"message": refusal.body, "error": error}) from None
+        except ApiError as text_error:
+            raise ApiError(400, {"message": text_error.body, "error": error}) from None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a boolean, sent as JSON or as a word."""

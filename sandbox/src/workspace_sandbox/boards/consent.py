@@ -10,7 +10,7 @@ from aiohttp import web
 
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
-from workspace_sandbox.boards.data.state import Member
+from workspace_sandbox.boards.data.objects import Member
 from workspace_sandbox.boards.error_responses import INVALID_KEY, MISSING_SCOPES, ApiError
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import PreparedErrorResponse

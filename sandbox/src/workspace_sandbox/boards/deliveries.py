@@ -10,8 +10,8 @@ from typing import Any
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Action, Board, Card, CardList, Member, Organization
-from workspace_sandbox.boards.object_fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
+from workspace_sandbox.boards.computed_fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
+from workspace_sandbox.boards.data.objects import Action, Board, Card, CardList, Member, Organization
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.oauth.server import Token

@@ -13,9 +13,9 @@ from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
-from workspace_sandbox.boards.data.state import Action, Author
+from workspace_sandbox.boards.data.objects import Action, Author
 from workspace_sandbox.boards.deliveries import WebhookSender
-from workspace_sandbox.boards.lies import LIES
+from workspace_sandbox.boards.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.boards.rate_limits import MEMBER_ROUTES, BudgetKey, RateLimiter
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
@@ -45,7 +45,7 @@ class BoardsEmulator(Emulator):
         "webhook_retry_seconds": [30, 60, 120],
     }
 
-    lies = LIES
+    false_facts = FALSE_FACTS
     user_actions = USER_ACTIONS
     routes = ROUTES
     takes_trailing_slash = True

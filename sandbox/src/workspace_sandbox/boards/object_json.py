@@ -4,19 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data import custom_field_objects
-from workspace_sandbox.boards.data.state import (
-    Action,
-    Board,
-    Card,
-    CardList,
-    CheckItem,
-    Checklist,
-    Label,
-    Member,
-)
-from workspace_sandbox.boards.error_responses import limit_exceeded
-from workspace_sandbox.boards.object_fields import (
+from workspace_sandbox.boards.computed_fields import (
     ACTION,
     ATTACHMENT,
     BOARD,
@@ -31,6 +19,18 @@ from workspace_sandbox.boards.object_fields import (
     ORGANIZATION,
     select_fields,
 )
+from workspace_sandbox.boards.data import custom_field_objects
+from workspace_sandbox.boards.data.objects import (
+    Action,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+)
+from workspace_sandbox.boards.error_responses import limit_exceeded
 from workspace_sandbox.kit.clock import format_timestamp
 
 DEFAULT_LIMIT = 50
@@ -84,15 +84,17 @@ def board(model: Board, arguments: Arguments) -> dict[str, Any]:
 
 def boards(model: Iterable[Board], arguments: Arguments) -> list[dict[str, Any]]:
     """Return the boards of a member with all fields."""
-    keep = OPENNESS[arguments.choice("filter", OPENNESS, "all")]
+    is_included = OPENNESS[arguments.choice("filter", OPENNESS, "all")]
     everything = arguments if "fields" in arguments else arguments.with_params(fields="all")
-    return [board(one, everything) for one in model if keep(one)]
+    return [board(one, everything) for one in model if is_included(one)]
 
 
 def lists(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
     """Return the lists of a board in order."""
-    keep = OPENNESS[arguments.choice("filter", OPENNESS, "open")]
-    return [card_list(one, arguments) for one in sorted(model.lists.values(), key=lambda one: one.pos) if keep(one)]
+    is_included = OPENNESS[arguments.choice("filter", OPENNESS, "open")]
+    return [
+        card_list(one, arguments) for one in sorted(model.lists.values(), key=lambda one: one.pos) if is_included(one)
+    ]
 
 
 def card_list(model: CardList, arguments: Arguments) -> dict[str, Any]:
@@ -121,9 +123,11 @@ def label(model: Label, arguments: Arguments) -> dict[str, Any]:
 
 def cards(model: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]:
     """Return cards in order, limited to the newest ones."""
-    keep = CARD_FILTERS[arguments.choice("filter", CARD_FILTERS, "open" if isinstance(model, CardList) else "visible")]
+    is_included = CARD_FILTERS[
+        arguments.choice("filter", CARD_FILTERS, "open" if isinstance(model, CardList) else "visible")
+    ]
     candidates = model.cards.values() if isinstance(model, CardList) else model.cards()
-    chosen = _page_of_cards([one for one in candidates if keep(one)], arguments)
+    chosen = _page_of_cards([one for one in candidates if is_included(one)], arguments)
     if arguments.is_requested("actions"):
         _check_card_count(chosen)
     return [card(one, arguments) for one in chosen]

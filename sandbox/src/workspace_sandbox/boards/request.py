@@ -8,9 +8,10 @@ from aiohttp import web
 
 from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.computed_fields import Fields
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data.custom_field_objects import CustomField
-from workspace_sandbox.boards.data.state import (
+from workspace_sandbox.boards.data.objects import (
     Action,
     Author,
     Board,
@@ -22,10 +23,9 @@ from workspace_sandbox.boards.data.state import (
     Member,
     Organization,
 )
-from workspace_sandbox.boards.data.store import Store
+from workspace_sandbox.boards.data.state import Store
 from workspace_sandbox.boards.deliveries import WebhookSender
 from workspace_sandbox.boards.error_responses import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, ApiError
-from workspace_sandbox.boards.object_fields import Fields
 from workspace_sandbox.kit.error_responses import require
 
 Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, CustomField)

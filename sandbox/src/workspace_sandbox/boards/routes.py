@@ -24,17 +24,17 @@ from workspace_sandbox.boards.api import (
     members,
     memberships,
     organizations,
-    related_objects,
+    parent_objects,
     search,
     stickers_and_stars,
     tokens,
     webhooks,
 )
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
+from workspace_sandbox.boards.computed_fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
 from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import custom_field_objects
 from workspace_sandbox.boards.error_responses import INVALID_ID, MISSING_SCOPES, ApiError
-from workspace_sandbox.boards.object_fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
 from workspace_sandbox.boards.request import KINDS, ApiRequest
 from workspace_sandbox.kit.routes import PageRoute, Route, page
 
@@ -115,7 +115,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("GET /lists/{list}", lambda request: object_json.card_list(request.card_list, request.arguments)),
     on("PUT /lists/{list}", lists.update),
     on("GET /lists/{list}/cards", lambda request: object_json.cards(request.card_list, request.arguments)),
-    on("GET /lists/{list}/board", related_objects.board),
+    on("GET /lists/{list}/board", parent_objects.board),
     on(
         "GET /lists/{list}/actions",
         lambda request: object_json.list_actions(request.card_list, request.arguments),
@@ -134,13 +134,13 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("GET /cards/{card}", cards.read, "plugin data, which is always empty"),
     on("PUT /cards/{card}", cards.update, "colours of covers, reminders, places on a map"),
     on("DELETE /cards/{card}", cards.delete),
-    on("GET /cards/{card}/board", related_objects.board),
-    on("GET /cards/{card}/list", related_objects.card_list),
+    on("GET /cards/{card}/board", parent_objects.board),
+    on("GET /cards/{card}/list", parent_objects.card_list),
     on("GET /cards/{card}/members", lambda request: object_json.members(request.card.members, request.arguments)),
     on("POST /cards/{card}/members", cards.add_member),
-    on("GET /cards/{card}/membersVoted", related_objects.voters),
-    on("POST /cards/{card}/membersVoted", related_objects.vote),
-    on("DELETE /cards/{card}/membersVoted/{member}", related_objects.unvote),
+    on("GET /cards/{card}/membersVoted", cards.voters),
+    on("POST /cards/{card}/membersVoted", cards.vote),
+    on("DELETE /cards/{card}/membersVoted/{member}", cards.unvote),
     on("GET /cards/{card}/attachments", attachments.read_all),
     on("POST /cards/{card}/attachments", attachments.create, "previews"),
     on("GET /cards/{card}/attachments/{attachment}", attachments.read),
@@ -214,7 +214,7 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
         lambda request: object_json.item(request.item, request.arguments),
     ),
     on("DELETE /checklists/{checklist}/checkItems/{item}", checklists.delete_item),
-    on("GET /checklists/{checklist}/board", related_objects.board),
+    on("GET /checklists/{checklist}/board", parent_objects.board),
     on(
         "GET /checklists/{checklist}/cards",
         lambda request: [object_json.card(request.checklist.card, request.arguments)],
@@ -232,12 +232,12 @@ ROUTES: tuple[ApiRoute | PageRoute, ...] = (
     on("PUT /actions/{action}", actions.edit_comment),
     on("DELETE /actions/{action}", actions.delete_comment),
     on("PUT /actions/{action}/text", actions.edit_comment),
-    on("GET /actions/{action}/board", related_objects.board),
-    on("GET /actions/{action}/card", related_objects.card),
-    on("GET /actions/{action}/list", related_objects.card_list),
-    on("GET /actions/{action}/member", related_objects.member),
-    on("GET /actions/{action}/memberCreator", related_objects.author),
-    on("GET /actions/{action}/organization", related_objects.organization),
+    on("GET /actions/{action}/board", parent_objects.board),
+    on("GET /actions/{action}/card", parent_objects.card),
+    on("GET /actions/{action}/list", parent_objects.card_list),
+    on("GET /actions/{action}/member", parent_objects.member),
+    on("GET /actions/{action}/memberCreator", parent_objects.author),
+    on("GET /actions/{action}/organization", parent_objects.organization),
     on("GET /actions/{action}/{field}", lambda request: request.field_response(ACTION, request.action)),
     on("GET /members/{member}", members.read, "nested resources other than boards"),
     on("GET /members/{member}/boards", members.read_boards, "filters other than all, open, closed and none"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from workspace_sandbox.boards.data.state import Card, Checklist, Member
+from workspace_sandbox.boards.data.objects import Card, Checklist, Member
 
 PART = re.compile(r'(-?)(?:(\w+):)?(?:"([^"]*)"|(\S+))')
 DAYS = {"day": 1, "week": 7, "month": 30}

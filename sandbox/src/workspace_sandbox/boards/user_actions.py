@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.boards.data.state import Card, CardList
+from workspace_sandbox.boards.data.objects import Card, CardList
 from workspace_sandbox.kit import input_validation
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.user_actions import (

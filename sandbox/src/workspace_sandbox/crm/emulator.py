@@ -18,8 +18,7 @@ from workspace_sandbox.crm.routes import ROUTES, ApiRoute
 from workspace_sandbox.crm.user_actions import USER_ACTIONS
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.error_responses import VendorErrorResponse
-from workspace_sandbox.kit.input_validation import Field, json_object, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, json_object, one_of, or_null
 
 MAX_URL_LENGTH = 7_500
 

@@ -9,8 +9,7 @@ from workspace_sandbox.crm.data.account import Owner
 from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, ObjectType
 from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage
 from workspace_sandbox.crm.data.records import PERSON, Creator, Record
-from workspace_sandbox.kit.input_validation import json_object
-from workspace_sandbox.kit.knob_validation import texts
+from workspace_sandbox.kit.input_validation import json_object, texts
 from workspace_sandbox.kit.user_actions import (
     DELIVERIES,
     ActionField,

@@ -13,8 +13,8 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import ErrorFactory, VendorErrorResponse
+from workspace_sandbox.kit.false_vendor_facts import FalseFact
 from workspace_sandbox.kit.input_validation import Field
-from workspace_sandbox.kit.lies import Lie
 from workspace_sandbox.kit.oauth.server import OAuth
 from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute
 from workspace_sandbox.kit.routes import PageRoute, Route
@@ -42,7 +42,7 @@ class Emulator(LazyState, ABC):
     knob_readers: ClassVar[Mapping[str, Field]] = {}
     """Readers for knobs whose initial values do not show their type."""
 
-    lies: ClassVar[Mapping[str, Lie]] = {}
+    false_facts: ClassVar[Mapping[str, FalseFact]] = {}
     """Changes of responses by the fact that they contradict, for the knob ``lie``."""
 
     user_actions: UserActions = MappingProxyType({})

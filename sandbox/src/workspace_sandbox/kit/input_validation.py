@@ -82,3 +82,32 @@ def json_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("must be a JSON object")
     return value
+
+
+def or_null(field: Field) -> Field:
+    """Return a reader that also accepts null."""
+
+    def read(value: Any) -> Any:
+        try:
+            return None if value is None else field(value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or null") from None
+
+    return read
+
+
+def texts(value: Any) -> list[str]:
+    """Return *value* if it is a list of strings."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError("must be a list of strings")
+    return value
+
+
+def numbers(value: Any) -> list[float]:
+    """Return *value* if it is a list of non-negative numbers."""
+    if not isinstance(value, list):
+        raise ValueError("must be a list of non-negative numbers")
+    try:
+        return [non_negative_number(one) for one in value]
+    except ValueError:
+        raise ValueError("must be a list of non-negative numbers") from None

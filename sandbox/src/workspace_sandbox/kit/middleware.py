@@ -71,8 +71,8 @@ async def _perform(
     response = await handler(request)
     # Requests that were rejected before they were counted wait as well.
     await context.wait_if_delayed()
-    lie = emulator.lies.get(context.knobs["lie"])
-    return await lie.apply(request, response) if lie else response
+    false_fact = emulator.false_facts.get(context.knobs["lie"])
+    return await false_fact.apply(request, response) if false_fact else response
 
 
 def _abort(request: web.Request) -> web.StreamResponse:

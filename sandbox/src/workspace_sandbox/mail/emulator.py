@@ -10,8 +10,7 @@ from aiohttp import web
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import RecordedRequest
 from workspace_sandbox.kit.error_responses import require
-from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
-from workspace_sandbox.kit.knob_validation import or_null, texts
+from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of, or_null, texts
 from workspace_sandbox.kit.oauth.server import Token
 from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.mail import body_schemas
@@ -26,8 +25,8 @@ from workspace_sandbox.mail.data import default_data, seeding
 from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import Mailbox
 from workspace_sandbox.mail.error_responses import FORCED, THROTTLES, ApiError
-from workspace_sandbox.mail.http_request import HttpRequest, Reply
 from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
+from workspace_sandbox.mail.raw_http import HttpRequest, Reply
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
 from workspace_sandbox.mail.user_actions import ACTS

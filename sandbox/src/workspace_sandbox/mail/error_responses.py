@@ -10,7 +10,7 @@ from aiohttp import web
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import VendorErrorResponse
-from workspace_sandbox.mail.http_request import HTML, Reply
+from workspace_sandbox.mail.raw_http import HTML, Reply
 
 SIGN_IN = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "

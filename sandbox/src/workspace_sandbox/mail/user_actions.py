@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit import input_validation
-from workspace_sandbox.kit.knob_validation import texts
+from workspace_sandbox.kit.input_validation import texts
 from workspace_sandbox.kit.user_actions import (
     ActionField,
     UserAction,

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.webhook_sender import REORDER_DELAY_SECONDS, HookSender, OutgoingHook
-from workspace_sandbox.notes.data.event_contents import UNAGGREGATED, aggregate
 from workspace_sandbox.notes.data.state import Change
+from workspace_sandbox.notes.data.webhook_event_contents import UNAGGREGATED, aggregate
 from workspace_sandbox.notes.data.webhook_subscription import Subscription
 
 

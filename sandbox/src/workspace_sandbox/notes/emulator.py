@@ -7,8 +7,7 @@ from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.error_responses import require
-from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, non_negative_number, one_of, or_null
 from workspace_sandbox.kit.oauth.server import read_bearer_token
 from workspace_sandbox.notes import error_responses
 from workspace_sandbox.notes.access import TOKEN, NotionOAuth
@@ -17,7 +16,7 @@ from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallati
 from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.error_responses import ApiError
-from workspace_sandbox.notes.lies import LIES
+from workspace_sandbox.notes.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.rate_limits import RateLimiter
@@ -48,7 +47,7 @@ class NotesEmulator(Emulator):
         "user_information": "with_email",
     }
 
-    lies = LIES
+    false_facts = FALSE_FACTS
     user_actions = ACTS
     routes = ROUTES
     errors = error_responses

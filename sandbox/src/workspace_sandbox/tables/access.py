@@ -26,8 +26,8 @@ from workspace_sandbox.kit.oauth.server import (
     read_bearer_token,
     redirect_to_client,
 )
+from workspace_sandbox.tables.data.record_operations import Workspace
 from workspace_sandbox.tables.data.state import Base, User
-from workspace_sandbox.tables.data.workspace import Workspace
 from workspace_sandbox.tables.error_responses import unauthenticated
 
 TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - valid only in the emulator

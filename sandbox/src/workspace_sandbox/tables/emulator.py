@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of
-from workspace_sandbox.kit.knob_validation import or_null
+from workspace_sandbox.kit.input_validation import Field, non_negative_int, one_of, or_null
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, AirtableOAuth
 from workspace_sandbox.tables.api import attachments

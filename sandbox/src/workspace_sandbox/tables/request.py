@@ -13,9 +13,9 @@ from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.data import record_queries
 from workspace_sandbox.tables.data.cell_values import Reader
+from workspace_sandbox.tables.data.record_operations import Workspace, WriteOptions
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base, Record, Table, find
 from workspace_sandbox.tables.data.webhooks import Webhook
-from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from workspace_sandbox.kit.user_actions import (
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.api import comments
 from workspace_sandbox.tables.data import default_data, record_queries
+from workspace_sandbox.tables.data.record_operations import WriteOptions
 from workspace_sandbox.tables.data.state import Base, Table, find
 from workspace_sandbox.tables.data.table_definitions import Definitions
-from workspace_sandbox.tables.data.workspace import WriteOptions
 
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator

@@ -21,6 +21,7 @@ from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
+from connector_gateway.cli.control_char_escaping import printable_json
 from connector_gateway.cli.dev.data_folder import (
     DESCRIPTION,
     HOST,
@@ -41,9 +42,8 @@ from connector_gateway.cli.installation_settings import (
 )
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
-from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.audit_entries import Actor, act_as
+from connector_gateway.core.administrative_actions import Actor, act_as
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
@@ -331,10 +331,10 @@ async def _call(session: aiohttp.ClientSession, described: Mapping[str, Any], sa
 async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
     """Perform one call through each connector, and print its envelope, its curl command, and all URLs."""
     async with aiohttp.ClientSession() as session:
-        tour = sample_requests(described, CONNECTORS)
+        samples = sample_requests(described, CONNECTORS)
         # Concurrently, since some wait for a rate limit.
-        calls = [asyncio.create_task(_call(session, described, sample)) for sample in tour.values()]
-        for (connector, sample), call in zip(tour.items(), calls, strict=True):
+        calls = [asyncio.create_task(_call(session, described, sample)) for sample in samples.values()]
+        for (connector, sample), call in zip(samples.items(), calls, strict=True):
             console.rule(Text(f"{connector}: {sample.title}"), align="left")
             console.print(JSON(printable_json(await call)), soft_wrap=True)
             console.print(f"\n{curl(described, sample)}\n", soft_wrap=True, style="cyan")

@@ -8,7 +8,7 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli.gateway_url_and_key import data_folder
 from connector_gateway.cli.manage.commands import management_group
-from connector_gateway.cli.manage.database_actions import run_and_print, run_management
+from connector_gateway.cli.manage.management_without_server import run_and_print, run_management
 from connector_gateway.cli.output import as_json, show, to_json_text
 
 BROKEN = 1

@@ -8,7 +8,7 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.gateway_url_and_key import data_folder
-from connector_gateway.cli.manage.database_actions import run_and_print
+from connector_gateway.cli.manage.management_without_server import run_and_print
 from connector_gateway.cli.output import as_json
 from connector_gateway.kit.clock import utc_datetime
 

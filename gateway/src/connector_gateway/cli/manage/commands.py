@@ -12,12 +12,12 @@ import click
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.field_options import FieldOption, Instant, Json, to_param_type, to_single_line
 from connector_gateway.cli.gateway_url_and_key import data_folder
-from connector_gateway.cli.manage.credentials import read_credentials
+from connector_gateway.cli.manage.credential_prompts import read_credentials
 from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_sentence, print_to_stderr, show
 from connector_gateway.cli.serve.gc_control import gc_disabled
-from connector_gateway.cli.terminal_layout import ENCODER
+from connector_gateway.cli.text_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import Page, Params
@@ -111,7 +111,9 @@ class RouteCommand:
         if secrets:
             credentials = read_credentials(self._credential_names(data, params, json=json))
             params = read_params(self.route, {**values, **dict.fromkeys(secrets, credentials)}, json=json)
-        result = _database_actions().perform_route(data, self.route, params, limit=limit, cursor=cursor, json=json)
+        result = _management_without_server().perform_route(
+            data, self.route, params, limit=limit, cursor=cursor, json=json
+        )
         self._print(result, json=json)
 
     @property
@@ -137,7 +139,7 @@ class RouteCommand:
 
     def _credential_names(self, data: Path | None, params: Params, *, json: bool) -> Sequence[str]:
         values = vars(params)
-        connector = values.get("connector") or _database_actions().find_connector(
+        connector = values.get("connector") or _management_without_server().find_connector(
             data, values["connection_id"], json=json
         )
         names: Sequence[str] = _connectors()[connector].credentials
@@ -239,6 +241,6 @@ def _connectors() -> Mapping[str, Any]:
     return connectors
 
 
-def _database_actions() -> Any:
+def _management_without_server() -> Any:
     with gc_disabled():
-        return import_module("connector_gateway.cli.manage.database_actions")
+        return import_module("connector_gateway.cli.manage.management_without_server")

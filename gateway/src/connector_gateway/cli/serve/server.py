@@ -21,8 +21,8 @@ import structlog
 import uvicorn
 from structlog.typing import EventDict, WrappedLogger
 
-from connector_gateway.cli.serve.worker import SupervisorChannel
-from connector_gateway.cli.terminal_text import escape_control_chars
+from connector_gateway.cli.control_char_escaping import escape_control_chars
+from connector_gateway.cli.serve.worker_channel import SupervisorChannel
 from connector_gateway.core.history.runs import CURRENT_RUN
 from connector_gateway.http import AsgiApp
 from connector_gateway.http.server.http11 import ClientProtocol

@@ -14,7 +14,7 @@ from time import monotonic
 
 import structlog
 
-from connector_gateway.cli.serve.worker import READY_BYTE, RETIRE_BYTE, WorkerSpec
+from connector_gateway.cli.serve.worker_channel import READY_BYTE, RETIRE_BYTE, WorkerSpec
 
 HEARTBEAT_TIMEOUT_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is killed, since it is frozen or its event loop is stuck."""

@@ -331,11 +331,11 @@ class ChatClient:
     ) -> PageIterator[L]:
         """Return the pages of a list, at most *most*, because the vendor allows few per minute."""
 
-        async def ask(cursor: str | None, size: int) -> UpstreamResponse:
+        async def fetch_page(cursor: str | None, size: int) -> UpstreamResponse:
             return await self._read(method, budget, {**query, "limit": size} | _from(cursor))
 
         async def fetch(cursor: str | None) -> tuple[L, str | None]:
-            page = unwrap(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), shape, error_map)
+            page = unwrap(await with_smaller_pages(partial(fetch_page, cursor), PAGE_SIZE), shape, error_map)
             return page, next_cursor(page)
 
         return PageIterator(fetch, max_pages=most)

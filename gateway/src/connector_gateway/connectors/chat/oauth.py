@@ -6,7 +6,7 @@ Source: docs.slack.dev/authentication, on installing with OAuth and on token rot
 from dataclasses import replace
 
 from connector_gateway.connectors.chat.client import ChatClient, is_token_expired
-from connector_gateway.connectors.chat.mapping.events import account
+from connector_gateway.connectors.chat.mapping.message_events import account
 from connector_gateway.connectors.chat.vendor_errors import get_error_code, response_status
 from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
 from connector_gateway.kit.upstream.pool import UpstreamResponse

@@ -136,7 +136,9 @@ class CrmClient:
 
         async def fetch(rest: Sequence[str], size: int) -> tuple[Sequence[vendor_models.Record], Sequence[str]]:
             inputs = [{"id": one} for one in rest[:size]]
-            response = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **selection})
+            response = await self._post_read(
+                f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **selection}
+            )
             return unwrap(response, vendor_models.Batch[vendor_models.Record]).results, rest[size:]
 
         existing: list[vendor_models.Record] = []
@@ -190,7 +192,7 @@ class CrmClient:
         """Return a page of records that match a filter. New and changed ones appear late. Source: search-the-crm."""
 
         async def fetch(size: int) -> UpstreamResponse:
-            return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
+            return await self._post_read(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
 
         return unwrap(
             await with_smaller_pages(fetch, body.get("limit", PAGE_SIZE)), vendor_models.Page[vendor_models.Record]
@@ -257,7 +259,7 @@ class CrmClient:
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
             # The page size is fixed, so one record is requested at a time.
-            response = await self._ask(path, {"inputs": [{"id": object_id} | _cursor_query(after)]})
+            response = await self._post_read(path, {"inputs": [{"id": object_id} | _cursor_query(after)]})
             rows = unwrap(response, vendor_models.Batch[vendor_models.Links]).results
             # Numbers here and texts elsewhere, according to the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
@@ -282,11 +284,11 @@ class CrmClient:
         """Yield all owners of records, deactivated ones last. Source: owners/guide."""
 
         async def fetch(archived: str, after: str | None) -> tuple[Sequence[vendor_models.Owner], str | None]:
-            async def ask(size: int) -> UpstreamResponse:
+            async def fetch_page(size: int) -> UpstreamResponse:
                 query = {"limit": size, "archived": archived} | _cursor_query(after)
                 return await self._read(f"/crm/owners/{VERSION}", query)
 
-            page = unwrap(await with_smaller_pages(ask, PAGE_SIZE), vendor_models.Page[vendor_models.Owner])
+            page = unwrap(await with_smaller_pages(fetch_page, PAGE_SIZE), vendor_models.Page[vendor_models.Owner])
             return page.results, page.after
 
         # Deactivated owners are listed only on request, and still own their records.
@@ -304,7 +306,7 @@ class CrmClient:
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
         return await self._upstream.send("GET", path, PORTAL, writes=False, query=query or {})
 
-    async def _ask(self, path: str, body: Mapping[str, Any], charge: Charge = PORTAL) -> UpstreamResponse:
+    async def _post_read(self, path: str, body: Mapping[str, Any], charge: Charge = PORTAL) -> UpstreamResponse:
         """Send a query that is too long for a URL."""
         return await self._upstream.send("POST", path, charge, writes=False, json=body)
 

@@ -149,16 +149,17 @@ class Arguments(Struct):
             values[IDEMPOTENCY_FIELD] = in_body.text
         if not keyed:
             return
-        keys = [key for key in (self.key, in_body) if key is not None]
-        invalid = next((key for key in keys if key.violation), None)
-        if invalid is not None:
+        self.key = key = self.key or in_body
+        if key is None:
+            return
+        invalid = key if key.violation or in_body is None else in_body
+        if invalid.violation:
             # Remove it, so that validation of the parameter does not report the same violation again.
             values.pop(IDEMPOTENCY_FIELD, None)
             details.append({"parameter": IDEMPOTENCY_FIELD, "message": invalid.violation, "value": invalid.text})
-        elif len({key.text for key in keys}) > 1:
+        elif in_body is not None and in_body.text != key.text:
             message = "Should equal the header Idempotency-Key"
             details.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": raw})
-        self.key = keys[0] if keys else None
 
     def _parameter_names(self, params: type[Params]) -> Sequence[str]:
         """Return the names of the parameters that are not in the path."""
@@ -167,6 +168,8 @@ class Arguments(Struct):
 
     def _valid_query(self, details: list[Detail]) -> Sequence[tuple[str, str]]:
         """Return the query parameters with valid names."""
+        if not self.query:
+            return ()
         if len(self.query) > MAX_QUERY:
             details.append({"parameter": "query", "message": f"Has more than {MAX_QUERY} parameters"})
         parameters = [(name, text) for name, text in self.query if not _has_unsupported_characters(name)]

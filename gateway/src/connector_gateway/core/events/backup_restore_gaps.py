@@ -5,7 +5,7 @@ import asyncio
 from sqlalchemy import Row, select
 
 from connector_gateway.core.events.feed import Feed, Gap
-from connector_gateway.core.history.filters import OBSERVE
+from connector_gateway.core.history.run_filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.core.writes.backup_restore_detection import LostPeriod
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId

@@ -17,7 +17,7 @@ from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
 from connector_gateway.core.heartbeats import ProcessHeartbeats
-from connector_gateway.core.history.filters import OBSERVE
+from connector_gateway.core.history.run_filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable

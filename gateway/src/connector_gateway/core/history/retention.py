@@ -17,10 +17,10 @@ IS_RATE_LIMITED = literal_column("runs.code") == literal_column("'rate_limited'"
 class RunRetention:
     """Deletes expired runs, a limited number with each call."""
 
-    def __init__(self, database: Database, clock: Clock, keep_days: float) -> None:
+    def __init__(self, database: Database, clock: Clock, retention_days: float) -> None:
         self._database = database
         self._clock = clock
-        self._keep_days = keep_days
+        self._retention_days = retention_days
         self._purged_to = ""
         """The last run that was deleted, or an empty string to start at the oldest."""
 
@@ -30,7 +30,7 @@ class RunRetention:
         Only the oldest are examined, because identifiers are in the order in which calls began.
         """
         # The start avoids deleted index entries, which PostgreSQL would scan again until a vacuum.
-        deleted = await self._purge(_runs.run_id > self._purged_to, self._keep_days)
+        deleted = await self._purge(_runs.run_id > self._purged_to, self._retention_days)
         self._purged_to = deleted[-1] if deleted else ""
         return len(deleted)
 

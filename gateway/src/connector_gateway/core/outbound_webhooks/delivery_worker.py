@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from sqlalchemy import Row
 
 from connector_gateway.core.events.feed import to_event
-from connector_gateway.core.history.filters import DELIVER, READ_EVENTS
+from connector_gateway.core.history.run_filters import DELIVER, READ_EVENTS
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.core.outbound_webhooks.delivery_positions import (
     MAX_PER_WEBHOOK,

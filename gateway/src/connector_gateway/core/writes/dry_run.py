@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.operation_call import AnyResult, OperationCall, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.prepared_call import AnyResult, PreparedCall, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
@@ -60,7 +60,7 @@ class CacheOverlay:
 class DryRun:
     """One write, carried out without sending anything that changes data."""
 
-    def __init__(self, work: OperationCall, owners: CreatedObjectOwners) -> None:
+    def __init__(self, work: PreparedCall, owners: CreatedObjectOwners) -> None:
         self._work = work
         self._owners = owners
         self._requests: list[WithheldRequest] = []

@@ -19,9 +19,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
-from connector_gateway.core.calls.operation_call import OperationCall
+from connector_gateway.core.calls.prepared_call import PreparedCall
+from connector_gateway.core.calls.response_envelope import Envelope, Status
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.request_digests import RequestDigests
@@ -407,7 +407,7 @@ def _take_existing(db: SqlConnection, name: ClaimName, new: dict[str, Any], now:
     return None
 
 
-def replay(work: OperationCall, first: StoredResult, data: bytes) -> Envelope:
+def replay(work: PreparedCall, first: StoredResult, data: bytes) -> Envelope:
     """Return the envelope of a replayed *first* result with its stored *data*."""
     status: Status = "partial" if first.status == "partial" else "ok"
     return Envelope(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from connector_gateway.core.calls.operation_call import OperationCall
+from connector_gateway.core.calls.prepared_call import PreparedCall
 from connector_gateway.core.writes.created_object_owners import CompetingWrites, CreatedObjectOwners
 from connector_gateway.core.writes.write_journal import JournalEntry
 from connector_gateway.kit.clock import Clock, utc_datetime
@@ -47,7 +47,7 @@ class InDoubtResolver:
         self._clock = clock
         self._grace_seconds = grace_seconds
 
-    async def resolve(self, work: OperationCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
+    async def resolve(self, work: PreparedCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt, or None if it had no effect and can no longer have one.
 
         Also returns None if nothing can prove that the step was carried out.
@@ -78,7 +78,7 @@ class InDoubtResolver:
             )
         return learned
 
-    async def _search(self, work: OperationCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
+    async def _search(self, work: PreparedCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt if a search proves it, otherwise None."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         assumed_skew = upstream.skew
@@ -95,7 +95,7 @@ class InDoubtResolver:
 
     @staticmethod
     async def _find_matches(
-        work: OperationCall, step: WriteStep[Any], entry: JournalEntry, sent_at: float
+        work: PreparedCall, step: WriteStep[Any], entry: JournalEntry, sent_at: float
     ) -> Sequence[Match]:
         """Return what a step may have created since *sent_at*, a time of the vendor's clock."""
         if step.find is None:

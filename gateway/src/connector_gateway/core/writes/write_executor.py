@@ -30,8 +30,8 @@ from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.calls.envelope import Envelope, message_with_reason
-from connector_gateway.core.calls.operation_call import OperationCall, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.prepared_call import PreparedCall, ReadOnlySteps, object_scope
+from connector_gateway.core.calls.response_envelope import Envelope, message_with_reason
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
@@ -127,7 +127,7 @@ class WriteExecutor:
         self.resolver = resolver
 
     async def write(
-        self, work: OperationCall, arguments: Arguments, recording: RunRecorder, wait_seconds: float
+        self, work: PreparedCall, arguments: Arguments, recording: RunRecorder, wait_seconds: float
     ) -> Envelope:
         """Carry out a write and return its envelope.
 
@@ -174,7 +174,7 @@ class WriteExecutor:
             raise
         return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
 
-    async def dry_run(self, work: OperationCall) -> Envelope:
+    async def dry_run(self, work: PreparedCall) -> Envelope:
         """Return the requests and casts of a write, without sending any."""
         work.upstream.dry_run = True
         try:
@@ -215,7 +215,7 @@ class WriteAttempt:
     def __init__(
         self,
         protocol: WriteExecutor,
-        work: OperationCall,
+        work: PreparedCall,
         recording: RunRecorder,
         journal: WriteJournal,
         claim: Claim | None = None,
@@ -763,7 +763,7 @@ class WriteAttempt:
     def _delete_rows(self) -> list[Put]:
         """Return statements that delete the owner rows of objects that were certainly not created."""
         for entry in self._journal.entries:
-            if not entry.may_have_taken_effect:
+            if entry.rows and not entry.may_have_taken_effect:
                 self._deletable_rows += entry.rows
                 entry.rows = []
         # Repeat them until a commit succeeds: a leftover row looks like an equal write that never ends.

@@ -11,14 +11,14 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from connector_gateway.core.access.agents import Agents, Rights
+from connector_gateway.core.access.agent_oauth import Agents, Rights
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import Caller, KeyScope, to_caller
-from connector_gateway.core.audit_entries import Actor, act_as
+from connector_gateway.core.administrative_actions import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.connections import UsableConnections
-from connector_gateway.http.agents.clients import AgentClient, AgentClients, ClientRejected, describe_target
-from connector_gateway.http.agents.provider import REQUEST
+from connector_gateway.http.agents.client_registration import AgentClient, AgentClients, ClientRejected, describe_target
+from connector_gateway.http.agents.oauth_provider import REQUEST
 from connector_gateway.http.pages import Pages, is_own_form
 from connector_gateway.http.server.connection_limits import client_network
 from connector_gateway.kit.clock import Clock

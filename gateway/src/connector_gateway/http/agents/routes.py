@@ -20,16 +20,16 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Message
 
-from connector_gateway.core.access.agents import Agents
+from connector_gateway.core.access.agent_oauth import Agents
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.audit_entries import Actor, act_as
+from connector_gateway.core.administrative_actions import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.http.agents import RESOURCE, resource_metadata_url
-from connector_gateway.http.agents.clients import PUBLIC, SCOPES, AgentClients
+from connector_gateway.http.agents.client_registration import PUBLIC, SCOPES, AgentClients
 from connector_gateway.http.agents.consent import ConsentPages, ConsentProblem
-from connector_gateway.http.agents.provider import AgentProvider, is_resource
+from connector_gateway.http.agents.oauth_provider import AgentProvider, is_resource
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.clock import Clock

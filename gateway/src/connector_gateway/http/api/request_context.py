@@ -15,7 +15,7 @@ CLI_USER_AGENT = b"connector-gateway-cli/"
 class RequestContext:
     """An HTTP request and the run that records it."""
 
-    __slots__ = ("agent", "client", "headers", "keyed", "receive", "run", "scope")
+    __slots__ = ("_has_repeated_headers", "agent", "client", "headers", "keyed", "receive", "run", "scope")
 
     def __init__(self, scope: Scope, receive: Receive, surface: str = "http", *, keyed: bool = True) -> None:
         self.scope = scope
@@ -24,6 +24,7 @@ class RequestContext:
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         """Headers by lower-case name. Of repeated headers, the last value."""
 
+        self._has_repeated_headers = len(self.headers) < len(scope["headers"])
         self.agent = self.headers.get(b"user-agent", b"")
         self.run = Run("cli" if surface == "http" and self.agent.startswith(CLI_USER_AGENT) else surface)
         self.keyed = keyed
@@ -31,13 +32,17 @@ class RequestContext:
 
     def header(self, name: bytes) -> str | None:
         """Return a request header as text. Raises ``MalformedRequest`` if it is repeated."""
-        value = self.raw_header(name)
-        return None if value is None else value.decode("latin-1")
+        value = self.headers.get(name)
+        if value is None:
+            return None
+        if self._has_repeated_headers:
+            self._check_single(name)
+        return value.decode("latin-1")
 
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the raw value of a request header. Raises ``MalformedRequest`` if it is repeated."""
         value = self.headers.get(name)
-        if value is not None and len(self.headers) < len(self.scope["headers"]):
+        if value is not None and self._has_repeated_headers:
             self._check_single(name)
         return value
 

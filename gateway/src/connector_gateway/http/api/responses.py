@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic_core import to_json
 from starlette.types import Send
 
-from connector_gateway.core.calls.envelope import Envelope, error_envelope
+from connector_gateway.core.calls.response_envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.response_headers import RawHeaders, common_headers

@@ -6,12 +6,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
-from connector_gateway.http.console.form_builder import LIST_PARAMETERS, build_form, check_filters, requested_filters
+from connector_gateway.http.console.form_choices import LIST_PARAMETERS, build_form, check_filters, requested_filters
 from connector_gateway.http.console.forms import parse_form, to_field_text
 from connector_gateway.http.console.pages import audit, connections, keys, outbound_webhooks, workspaces
 from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
+from connector_gateway.http.console.resource_actions import ResourceAction, is_possible, list_actions
 from connector_gateway.http.console.table_builder import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
@@ -213,7 +213,7 @@ async def carry_out(name: str, action: ResourceAction, request: ConsoleRequest) 
             record = await _record(request, name)
             connector = request.console.connectors.get(getattr(record, "connector", ""))
             identity = {action.path_parameter: request.path_param("identifier")}
-        values = parse_form(action.fields(connector), request.form, keep_empty=action.replaces)
+        values = parse_form(action.fields(connector), request.form, include_empty=action.replaces)
         result = await request.send(action.route, {**values, **action.command.values, **identity})
     except (CallerError, UpstreamFailure) as error:
         return await (show(name, request, error) if action.is_direct else ask(name, action, request, error))

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector
@@ -123,20 +123,24 @@ def to_field_text(value: Any) -> str:
     return "true" if value is True else str(value)
 
 
-def parse_form(fields: Sequence[Field], form: Mapping[str, str], *, keep_empty: bool) -> dict[str, Any]:
+def parse_form(fields: Sequence[Field], form: Mapping[str, str], *, include_empty: bool) -> dict[str, Any]:
     """Return the values of a submitted form of *fields*, as the management routes accept them.
 
-    Empty fields are omitted, unless they replace a current value (*keep_empty*).
+    Empty fields are omitted, unless they replace a current value (*include_empty*).
     """
     values: dict[str, Any] = {}
     for field in fields:
         text = form.get(field.name, "")
-        if text or field.kind in {"boolean", "list"} or (keep_empty and field.kind == "text" and not field.is_secret):
+        if (
+            text
+            or field.kind in {"boolean", "list"}
+            or (include_empty and field.kind == "text" and not field.is_secret)
+        ):
             _set_path(values, field.name.split("."), _value(field, text))
         elif field.is_required and "." in field.name:
             # Send empty credentials, which are rejected. Without any, the route would create a connect link.
             values.setdefault(field.name.partition(".")[0], {})
-    return {name: value for name, value in values.items() if keep_empty or value not in ([], "")}
+    return {name: value for name, value in values.items() if include_empty or value not in ([], "")}
 
 
 def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from connector_gateway.core.access.operators import Operator
 from connector_gateway.core.access.sessions import Session, Sessions
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.onboarding_checklist import OnboardingChecklist
 from connector_gateway.core.pacing.budget_usage import UsageTracker

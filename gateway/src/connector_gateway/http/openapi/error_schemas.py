@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from connector_gateway.core.calls.envelope import DOCS
+from connector_gateway.core.calls.response_envelope import DOCS
 from connector_gateway.core.error_serialization import public_details
 from connector_gateway.http.openapi.header_schemas import error_headers
 from connector_gateway.http.openapi.schemas import Schema, inline_schema, object_schema, reference

@@ -20,7 +20,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.response_envelope import error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import ClientConnections, client_network, unmap_ipv4
 from connector_gateway.http.server.response_writer import with_response_heads
@@ -156,7 +156,8 @@ class ClientProtocol(HttpToolsProtocol):
         if self._phase is ConnectionState.LINGERING:
             return
         self.last_active_at = self.loop.time()
-        if self._phase in {ConnectionState.IDLE, ConnectionState.RESPONDING}:
+        # Compared by identity, because hashing a member of an enumeration calls Python code.
+        if self._phase is ConnectionState.IDLE or self._phase is ConnectionState.RESPONDING:
             self._enter(ConnectionState.HEAD)
         self._piece_bytes = len(data)
         self._framing_bytes += self._piece_bytes

@@ -69,7 +69,7 @@ class TracedTransport(Transport):
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter | None = None,
+        meter: ResponseMeter | None = None,
         *,
         stale: Callable[[], bool] = is_never_stale,
         secrets: Mapping[str, str] = NO_SECRETS,
@@ -77,7 +77,7 @@ class TracedTransport(Transport):
         """Send one request and read its complete response."""
         with self._span(method, url) as (span, traced):
             headers = {**headers, **traced}
-            response = await super().send(method, url, headers, body, holding, stale=stale, secrets=secrets)
+            response = await super().send(method, url, headers, body, meter, stale=stale, secrets=secrets)
             span.set_attribute(STATUS, response.status)
             return response
 

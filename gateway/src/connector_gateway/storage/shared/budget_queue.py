@@ -89,6 +89,11 @@ class BudgetQueue:
         return len(self._waiters)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no request waits, and no call is expected to send another."""
+        return not self._waiters and not self._continuing
+
+    @property
     def first(self) -> Waiter | None:
         """The request that goes next."""
         return self._waiters[0] if self._waiters else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.sliding_window import LogEntry, max_delay
 
 if TYPE_CHECKING:

@@ -116,13 +116,14 @@ class SlidingWindowLog:
 
     def units_before(self, key: Any, now: float) -> tuple[float, float]:
         """Return the units that wait for earlier calls than *key*, and those that these calls are expected to use."""
-        return (0.0, 0.0) if self.waiting is None else self.waiting.count_before(key, now)
+        waiting = self.waiting
+        return (0.0, 0.0) if waiting is None or waiting.is_empty else waiting.count_before(key, now)
 
     def take(self, key: Any, charge: ResolvedCharge, now: float) -> LogEntry:
         """Add the units of *charge* for the call of *key*."""
         entry = LogEntry(now, charge.units)
         self.insert(entry)
-        if charge.expected_units > 0 or self.waiting is not None:
+        if charge.expected_units > 0 or not (self.waiting is None or self.waiting.is_empty):
             self.get_waiting().expect(key, charge.expected_units, now)
         return entry
 

@@ -25,7 +25,7 @@ from connector_gateway.storage.shared.interface import (
     StoredReservation,
     StoreUnavailable,
 )
-from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.sql.backup_restore_witness import Epoch
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Action
+from workspace_sandbox.boards.data.objects import Action
 from workspace_sandbox.boards.error_responses import HIDDEN_CARD, NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
 

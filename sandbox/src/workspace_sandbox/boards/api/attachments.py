@@ -6,9 +6,9 @@ from urllib.parse import quote
 from aiohttp import web
 
 from workspace_sandbox.boards.arguments import FormFile
-from workspace_sandbox.boards.data.state import Attachment, Card, resolve_position
+from workspace_sandbox.boards.computed_fields import ATTACHMENT, select_fields
+from workspace_sandbox.boards.data.objects import Attachment, Card, resolve_position
 from workspace_sandbox.boards.error_responses import MISSING_SCOPES, NOT_FOUND, ApiError, invalid
-from workspace_sandbox.boards.object_fields import ATTACHMENT, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import IDENTIFIER, Arguments
-from workspace_sandbox.boards.data.state import Board
+from workspace_sandbox.boards.data.objects import Board
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
 

@@ -6,9 +6,9 @@ from typing import Any
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.api import labels
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Board, Card, CardList, Label, Member
+from workspace_sandbox.boards.computed_fields import CARD, LABEL, select_fields
+from workspace_sandbox.boards.data.objects import Board, Card, CardList, Label, Member
 from workspace_sandbox.boards.error_responses import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, ApiError, invalid
-from workspace_sandbox.boards.object_fields import CARD, LABEL, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require
 
@@ -198,3 +198,28 @@ def remove_member(request: ApiRequest) -> Any:
     card.members.remove(member)
     request.store.record(request.author, "removeMemberFromCard", card, idMember=member.id, member=_describe(member))
     return object_json.members(card.members, Arguments({}))
+
+
+def voters(request: ApiRequest) -> Any:
+    """Return the members who voted for a card."""
+    return object_json.members(request.card.voters, request.arguments)
+
+
+def vote(request: ApiRequest) -> Any:
+    """Vote for a card."""
+    voted_card, voter = request.card, request.with_path(member=request.arguments.identifier("value")).member
+    if voter in voted_card.voters:
+        raise ApiError(400, "member has already voted on the card")
+    voted_card.voters.append(voter)
+    request.store.record(request.author, "voteOnCard", voted_card, voted=True)
+    return object_json.members(voted_card.voters, Arguments({}))
+
+
+def unvote(request: ApiRequest) -> Any:
+    """Remove a vote from a card."""
+    voted_card, voter = request.card, request.member
+    if voter not in voted_card.voters:
+        raise ApiError(400, "member has not voted on the card")
+    voted_card.voters.remove(voter)
+    request.store.record(request.author, "voteOnCard", voted_card, voted=False)
+    return object_json.members(voted_card.voters, Arguments({}))

@@ -4,9 +4,9 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Card, CheckItem, Checklist
+from workspace_sandbox.boards.computed_fields import CHECK_ITEM, select_fields
+from workspace_sandbox.boards.data.objects import Card, CheckItem, Checklist
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
-from workspace_sandbox.boards.object_fields import CHECK_ITEM, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 
 DEFAULT_NAME = "Checklist"

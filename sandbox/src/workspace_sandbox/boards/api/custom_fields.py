@@ -6,7 +6,7 @@ from typing import Any
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.data import custom_field_objects
 from workspace_sandbox.boards.data.custom_field_objects import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
-from workspace_sandbox.boards.data.state import COLORS, Card, resolve_position
+from workspace_sandbox.boards.data.objects import COLORS, Card, resolve_position
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require

@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import SHADES, Board, Label
+from workspace_sandbox.boards.data.objects import SHADES, Board, Label
 from workspace_sandbox.boards.request import ApiRequest
 
 PUTTABLE = frozenset({"name", "color"})

@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Board, CardList
+from workspace_sandbox.boards.data.objects import Board, CardList
 from workspace_sandbox.boards.error_responses import LIST_NOT_FOUND, ApiError
 from workspace_sandbox.boards.request import ApiRequest
 

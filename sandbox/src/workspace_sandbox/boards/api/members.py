@@ -4,9 +4,9 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.access import token_json
-from workspace_sandbox.boards.data.state import Organization
+from workspace_sandbox.boards.computed_fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.data.objects import Organization
 from workspace_sandbox.boards.error_responses import HIDDEN, ApiError
-from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 
 
@@ -29,12 +29,15 @@ def read_boards(request: ApiRequest) -> Any:
 
 def read_cards(request: ApiRequest) -> Any:
     """Return the cards of a member."""
-    member, keep = (
+    member, is_included = (
         request.member,
         object_json.CARD_FILTERS[request.arguments.choice("filter", object_json.CARD_FILTERS, "visible")],
     )
     cards = [
-        card for board in _common_boards(request) for card in board.cards() if member in card.members and keep(card)
+        card
+        for board in _common_boards(request)
+        for card in board.cards()
+        if member in card.members and is_included(card)
     ]
     return [object_json.card(card, request.arguments) for card in cards]
 

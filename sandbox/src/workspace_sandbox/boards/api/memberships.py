@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.boards import object_json
-from workspace_sandbox.boards.data.state import Board, Member, Organization
+from workspace_sandbox.boards.computed_fields import ORGANIZATION, membership, memberships, select_fields
+from workspace_sandbox.boards.data.objects import Board, Member, Organization
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError, invalid
-from workspace_sandbox.boards.object_fields import ORGANIZATION, membership, memberships, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 
 ROLES = frozenset({"admin", "normal", "observer"})

@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 from workspace_sandbox.boards import object_json
-from workspace_sandbox.boards.data.state import Board, Organization
+from workspace_sandbox.boards.computed_fields import ORGANIZATION, select_fields, slug
+from workspace_sandbox.boards.data.objects import Board, Organization
 from workspace_sandbox.boards.error_responses import ApiError, invalid
-from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields, slug
 from workspace_sandbox.boards.request import ApiRequest
 
 NAME = re.compile(r"[a-z0-9_]{3,}")

@@ -6,8 +6,8 @@ from typing import Any
 
 from workspace_sandbox.boards import object_json
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.data.state import Board, Card
-from workspace_sandbox.boards.object_fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.computed_fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.data.objects import Board, Card
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.search_query import parse_query
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.boards.data.state import Star, Sticker, resolve_position
+from workspace_sandbox.boards.data.objects import Star, Sticker, resolve_position
 from workspace_sandbox.boards.error_responses import HIDDEN, NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require

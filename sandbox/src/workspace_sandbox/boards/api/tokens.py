@@ -3,8 +3,8 @@
 from typing import Any
 
 from workspace_sandbox.boards.access import token_json
+from workspace_sandbox.boards.computed_fields import MEMBER, select_fields
 from workspace_sandbox.boards.error_responses import NOT_FOUND, ApiError
-from workspace_sandbox.boards.object_fields import MEMBER, select_fields
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.kit.oauth.server import Token

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from workspace_sandbox.boards.data.state import Member, Organization
+from workspace_sandbox.boards.data.objects import Member, Organization
 from workspace_sandbox.boards.deliveries import Model, Webhook
 from workspace_sandbox.boards.error_responses import INVALID_ID, MISSING_SCOPES, NOT_FOUND, ApiError, invalid
 from workspace_sandbox.boards.request import ApiRequest

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.boards.data.state import Board
+from workspace_sandbox.boards.data.objects import Board
 
 KINDS = ("checkbox", "date", "list", "number", "text")
 VALUE_KEYS = {"checkbox": "checked", "date": "date", "number": "number", "text": "text"}

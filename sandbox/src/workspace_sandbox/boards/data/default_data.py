@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import count, cycle
 from typing import Any
 
-from workspace_sandbox.boards.data.state import (
+from workspace_sandbox.boards.data.objects import (
     SHADES,
     STEP,
     Author,
@@ -14,7 +14,7 @@ from workspace_sandbox.boards.data.state import (
     Member,
     Organization,
 )
-from workspace_sandbox.boards.data.store import Store
+from workspace_sandbox.boards.data.state import Store
 from workspace_sandbox.kit.clock import format_timestamp
 from workspace_sandbox.kit.state.random_ids import ReproducibleRandom
 

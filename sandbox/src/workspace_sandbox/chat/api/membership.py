@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workspace_sandbox.chat.api.channels import is_direct, require_write, writable_channel
+from workspace_sandbox.chat.api.channel_administration import is_direct, require_write, writable_channel
 from workspace_sandbox.chat.data.channel import TS
 from workspace_sandbox.chat.error_responses import ApiError
 from workspace_sandbox.chat.request import ApiRequest

@@ -19,7 +19,7 @@ from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.error_responses import ApiError, invalid, invalid_associations, malformed
-from workspace_sandbox.crm.responses import batch_response, page_response
+from workspace_sandbox.crm.page_and_batch_responses import batch_response, page_response
 
 LARGEST_PAGE = 500
 MAX_READ = 1_000

@@ -22,7 +22,7 @@ from workspace_sandbox.crm.data.object_types import KIND_NAMES, ObjectType
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import PendingRecord, Portal
 from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
-from workspace_sandbox.crm.responses import batch_response, page_response
+from workspace_sandbox.crm.page_and_batch_responses import batch_response, page_response
 from workspace_sandbox.kit.error_responses import require
 
 LARGEST_PAGE = 100

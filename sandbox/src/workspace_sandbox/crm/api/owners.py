@@ -5,7 +5,7 @@ from aiohttp import web
 from workspace_sandbox.crm.arguments import positive_int, read_cursor, read_flag
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.error_responses import invalid, resource_not_found
-from workspace_sandbox.crm.responses import page_response
+from workspace_sandbox.crm.page_and_batch_responses import page_response
 
 MAX_OWNERS = 500
 

@@ -16,7 +16,7 @@ from workspace_sandbox.crm.data.property_definitions import (
 )
 from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.error_responses import ApiError, invalid, malformed
-from workspace_sandbox.crm.responses import batch_response
+from workspace_sandbox.crm.page_and_batch_responses import batch_response
 from workspace_sandbox.kit.clock import format_timestamp
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from workspace_sandbox.crm.data import other_built_in_properties
+from workspace_sandbox.crm.data import ticket_product_activity_properties
 from workspace_sandbox.crm.data.object_types import ObjectType
 from workspace_sandbox.crm.data.property_definitions import Definition, choice, definitions_for, options
 
@@ -69,7 +69,7 @@ GROUPS = {
     "companies": "companyinformation",
     "deals": "dealinformation",
     "notes": "engagement",
-    **other_built_in_properties.GROUPS,
+    **ticket_product_activity_properties.GROUPS,
 }
 
 LOCATION = (
@@ -142,7 +142,7 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
         *definitions_for("string", "hs_attachment_ids=Attached file IDs"),
         *definitions_for("datetime", "hs_timestamp=Activity date"),
     ),
-    **other_built_in_properties.PLAIN,
+    **ticket_product_activity_properties.PLAIN,
 }
 
 CALCULATED: dict[str, tuple[Definition, ...]] = {

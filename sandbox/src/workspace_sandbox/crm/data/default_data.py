@@ -10,11 +10,11 @@ from unicodedata import normalize
 from workspace_sandbox.crm.data.account import Owner, PortalAccount
 from workspace_sandbox.crm.data.built_in_properties import INDUSTRIES, LEAD_STATUS, LIFECYCLE, built_in
 from workspace_sandbox.crm.data.object_types import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, ObjectType
-from workspace_sandbox.crm.data.other_built_in_properties import PRIORITIES
 from workspace_sandbox.crm.data.pipelines import Pipeline, deal_stage, ticket_stage
 from workspace_sandbox.crm.data.property_definitions import Definition, Option, options
 from workspace_sandbox.crm.data.records import Creator, Record
 from workspace_sandbox.crm.data.state import Portal
+from workspace_sandbox.crm.data.ticket_product_activity_properties import PRIORITIES
 from workspace_sandbox.kit.clock import SystemClock, format_timestamp
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 

@@ -66,8 +66,8 @@ def build_test(branch: Any) -> Test:
     parts = [*map(build_test, read_list(branch, "filterBranches")), *map(_filter, read_list(branch, "filters"))]
     if not parts:
         raise invalid("filterBranch has neither branches nor filters")
-    holds = any if branch["filterBranchType"] == "OR" else all
-    return lambda record: holds(part(record) for part in parts)
+    matches = any if branch["filterBranchType"] == "OR" else all
+    return lambda record: matches(part(record) for part in parts)
 
 
 def _filter(raw: Any) -> Test:
@@ -88,11 +88,11 @@ def _filter(raw: Any) -> Test:
     without = operation.get("includeObjectsWithNoValueSet") is True
     operands = [str(one).lower() for one in expected]
 
-    def holds(record: Record) -> bool:
+    def matches(record: Record) -> bool:
         value = record.properties.get(name)
         return accepts(value.lower(), operands) if value else without
 
-    return holds
+    return matches
 
 
 PRESENCE_TESTS: Mapping[str, Callable[[str | None], bool]] = {
@@ -107,11 +107,11 @@ FAMILIES = {"STRING": "TEXT", "MULTISTRING": "TEXT", "BOOL": "TEXT", "ENUMERATIO
 
 
 def _numbers(compare: Callable[[float, float], bool]) -> Callable[[str, list[str]], bool]:
-    def holds(value: str, expected: list[str]) -> bool:
+    def matches(value: str, expected: list[str]) -> bool:
         number, other = _number(value), _number(expected[0])
         return number is not None and other is not None and compare(number, other)
 
-    return holds
+    return matches
 
 
 def _number(value: Any) -> float | None:

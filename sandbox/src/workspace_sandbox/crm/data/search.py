@@ -149,11 +149,11 @@ def _associated_test(condition: Filter, associated: Callable[[Record, str], Iter
     target = condition.name.removeprefix(ASSOCIATED)
     test = OPERATORS[condition.operator](condition, str)
 
-    def hold(record: Record) -> bool:
+    def matches(record: Record) -> bool:
         ids: list[str | None] = [str(one) for one in associated(record, target)]
         return any(test(one) for one in ids or [None])
 
-    return hold
+    return matches
 
 
 def _key(definitions: Mapping[str, Definition], name: str) -> Key:

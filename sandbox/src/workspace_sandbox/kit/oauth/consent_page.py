@@ -84,7 +84,7 @@ class ConsentForm:
 
     def page(self, path: str, fields: Fields, chosen: str = "") -> web.Response:
         """Return the page. Its form sends the decision to *path* with all *fields*."""
-        wants = "".join(f"<li>{escape(want)}</li>" for want in self.wants)
+        wants = "".join(f"<li>{escape(one)}</li>" for one in self.wants)
         # A POST form, so that a browser that prefetches pages never grants access.
         body = (
             f'<form method="post" action="{escape(path)}">{_hidden_inputs(fields)}'

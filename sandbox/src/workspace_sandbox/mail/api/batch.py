@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 from workspace_sandbox.mail.api.uploads import read_part
 from workspace_sandbox.mail.data.mime_parser import parse_parameters, read_headers, split_head, split_sections
 from workspace_sandbox.mail.error_responses import ApiError, invalid
-from workspace_sandbox.mail.http_request import HttpRequest, Reply
+from workspace_sandbox.mail.raw_http import HttpRequest, Reply
 
 # The discovery document names the second path. The batching guide shows both.
 PATHS = ("/batch", "/batch/gmail/v1")

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.mail.data.search import read
+from workspace_sandbox.mail.data.search_query import read
 from workspace_sandbox.mail.data.state import Key, Message
 from workspace_sandbox.mail.error_responses import invalid, metadata_scope
 from workspace_sandbox.mail.request import ApiRequest

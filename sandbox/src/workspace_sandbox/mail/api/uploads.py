@@ -8,7 +8,7 @@ from random import Random
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.mail.data.mime_parser import Part, parse_parameters, read_headers, split_head, split_sections
 from workspace_sandbox.mail.error_responses import ApiError, invalid, not_found, too_large
-from workspace_sandbox.mail.http_request import HttpRequest, Reply
+from workspace_sandbox.mail.raw_http import HttpRequest, Reply
 from workspace_sandbox.mail.request import ApiRequest
 
 MAX_UPLOAD_BYTES = 36_700_160

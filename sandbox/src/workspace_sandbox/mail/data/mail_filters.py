@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.mail.data import search
+from workspace_sandbox.mail.data import search_query
 from workspace_sandbox.mail.data.state import Mailbox, Message
 
 CRITERIA = {"from": "from:({})", "to": "to:({})", "subject": "subject:({})", "query": "({})", "negatedQuery": "-({})"}
@@ -28,4 +28,4 @@ def _matches(criteria: Mapping[str, Any], mailbox: Mailbox, message: Message) ->
         terms.append("has:attachment")
     if "size" in criteria:
         terms.append(f"{criteria.get('sizeComparison', 'larger')}:{criteria['size']}")
-    return search.read(" ".join(terms), mailbox, message.internal_date / 1000).matches(message)
+    return search_query.read(" ".join(terms), mailbox, message.internal_date / 1000).matches(message)

@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data import property_values
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import DataSource, Page, Property, Workspace
 
 ROWS = 320

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from workspace_sandbox.notes.data import event_contents, page_edits
+from workspace_sandbox.notes.data import page_edits, webhook_event_contents
 from workspace_sandbox.notes.data.column_definitions import OPTION_TYPES, ColumnDefinition
 from workspace_sandbox.notes.data.state import Database, DataSource, Page, Parent, Property, User, Workspace
 
@@ -88,7 +88,9 @@ def _remove(workspace: Workspace, source: DataSource, prop: Property, author: Us
     del source.properties[prop.id]
     for uid in source.rows:
         workspace.pages[uid].values.pop(prop.id, None)
-    workspace.record_change(source, author.id, "data_source.schema_updated", event_contents.columns("deleted", [prop]))
+    workspace.record_change(
+        source, author.id, "data_source.schema_updated", webhook_event_contents.columns("deleted", [prop])
+    )
 
 
 def _change(workspace: Workspace, source: DataSource, prop: Property, column: ColumnDefinition, author: User) -> None:
@@ -103,7 +105,9 @@ def _change(workspace: Workspace, source: DataSource, prop: Property, column: Co
         _remove_options(workspace, source, prop)
     if old_type != prop.type:
         _prefill(workspace, source, prop)
-    workspace.record_change(source, author.id, "data_source.schema_updated", event_contents.columns("updated", [prop]))
+    workspace.record_change(
+        source, author.id, "data_source.schema_updated", webhook_event_contents.columns("updated", [prop])
+    )
 
 
 def _remove_options(workspace: Workspace, source: DataSource, prop: Property) -> None:

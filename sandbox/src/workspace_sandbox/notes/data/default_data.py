@@ -11,7 +11,7 @@ from typing import Any
 from workspace_sandbox.notes.access import CLIENT_ID, INTEGRATION_ID
 from workspace_sandbox.notes.content import rich_text
 from workspace_sandbox.notes.data import all_types_database, property_values
-from workspace_sandbox.notes.data.data_builder import DataBuilder
+from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import (
     Database,
     DataSource,

@@ -16,7 +16,7 @@ class Operator:
     """A filter operator: the parser of its operand, and its comparison with a value."""
 
     read: Callable[[Any, str], Any]
-    holds: Callable[[Any, Any], bool]
+    matches: Callable[[Any, Any], bool]
 
 
 def _empty(value: Any) -> bool:
@@ -29,9 +29,9 @@ EMPTINESS = {
 }
 
 
-def _text_operator(holds: Callable[[str, str], bool]) -> Operator:
+def _text_operator(matches: Callable[[str, str], bool]) -> Operator:
     """Return an operator that compares text regardless of case."""
-    return Operator(validation.string, lambda value, operand: holds((value or "").casefold(), operand.casefold()))
+    return Operator(validation.string, lambda value, operand: matches((value or "").casefold(), operand.casefold()))
 
 
 TEXT = EMPTINESS | {
@@ -44,8 +44,8 @@ TEXT = EMPTINESS | {
 }
 
 
-def _number_operator(holds: Callable[[Any, Any], bool]) -> Operator:
-    return Operator(validation.number, lambda value, operand: value is not None and holds(value, operand))
+def _number_operator(matches: Callable[[Any, Any], bool]) -> Operator:
+    return Operator(validation.number, lambda value, operand: value is not None and matches(value, operand))
 
 
 COUNT = {
@@ -90,8 +90,10 @@ CHOICES = _list_operators(validation.string)
 MEMBERS = _list_operators(validation.uid)
 
 
-def _date_operator(holds: Callable[[int], bool]) -> Operator:
-    return Operator(dates.check_iso, lambda value, operand: value is not None and holds(dates.compare(value, operand)))
+def _date_operator(matches: Callable[[int], bool]) -> Operator:
+    return Operator(
+        dates.check_iso, lambda value, operand: value is not None and matches(dates.compare(value, operand))
+    )
 
 
 def _check_no_keys(raw: Any, path: str) -> None:
@@ -147,4 +149,4 @@ def condition(kind: str, raw: Any, path: str, now: float) -> Predicate:
         return lambda value: value is not None and dates.is_in_window(name, value, now)
     operator = require(KINDS[kind].get(name), validation.invalid_field(f"{path}.{name}", "not present", operand))
     parsed = operator.read(operand, f"{path}.{name}")
-    return lambda value: operator.holds(value, parsed)
+    return lambda value: operator.matches(value, parsed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.notes import validation
 from workspace_sandbox.notes.content import block_parsing, rich_text
-from workspace_sandbox.notes.data import event_contents, property_input
+from workspace_sandbox.notes.data import property_input, webhook_event_contents
 from workspace_sandbox.notes.data.state import (
     Block,
     Comment,
@@ -101,7 +101,7 @@ def update(workspace: Workspace, page: Page, values: PropertyValues, author: Use
 
 def record_content_change(workspace: Workspace, page: Page, author: User) -> None:
     """Record a change of the page itself: its title, icon or cover."""
-    workspace.record_change(page, author.id, "page.content_updated", event_contents.blocks("page", [page.id]))
+    workspace.record_change(page, author.id, "page.content_updated", webhook_event_contents.blocks("page", [page.id]))
 
 
 def lock(workspace: Workspace, page: Page, author: User, *, locked: bool) -> None:
@@ -161,7 +161,7 @@ def erase(workspace: Workspace, page: Page, author: User) -> None:
 def _record_blocks(workspace: Workspace, within: Container, author: User, block_ids: Iterable[str]) -> None:
     """Record changed blocks, on *within* and on the page that contains it."""
     page = next(upper for upper in workspace.lineage(within) if isinstance(upper, Page))
-    workspace.record_change(page, author.id, "page.content_updated", event_contents.blocks("block", block_ids))
+    workspace.record_change(page, author.id, "page.content_updated", webhook_event_contents.blocks("block", block_ids))
     within.edited_at, within.edited_by = page.edited_at, author.id
 
 
@@ -209,4 +209,6 @@ def _check_free_name(source: DataSource, name: str) -> None:
 
 def _record_schema(workspace: Workspace, source: DataSource, author_id: str, action: str, *props: Property) -> None:
     """Record changes to columns of *source*."""
-    workspace.record_change(source, author_id, "data_source.schema_updated", event_contents.columns(action, props))
+    workspace.record_change(
+        source, author_id, "data_source.schema_updated", webhook_event_contents.columns(action, props)
+    )

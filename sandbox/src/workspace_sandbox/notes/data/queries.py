@@ -79,8 +79,8 @@ class RowQuery:
     def _timestamp(self, fields: dict[str, Any], path: str) -> RowFilter:
         name = validation.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
         raw = validation.need(validation.obj(fields, path, "timestamp", "type", name), name, path)
-        holds = filter_operators.condition(name, raw, f"{path}.{name}", self._workspace.now())
-        return lambda page: holds(property_values.READ[name](self._workspace, page, Property(name, name, name)))
+        matches = filter_operators.condition(name, raw, f"{path}.{name}", self._workspace.now())
+        return lambda page: matches(property_values.READ[name](self._workspace, page, Property(name, name, name)))
 
     def _property(self, fields: dict[str, Any], path: str) -> RowFilter:
         prop = self.property(validation.need(fields, "property", path), f"{path}.property")
@@ -93,11 +93,11 @@ class RowQuery:
                 f"database property {prop.type} does not match filter {kind}"
             )
         indirect = {"formula": self._formula, "rollup": self._rollup}.get(kind)
-        holds = indirect(raw, f"{path}.{kind}") if indirect else self._plain(prop, raw, f"{path}.{kind}")
-        return lambda page: holds(property_values.plain_value(self._workspace, page, prop))
+        matches = indirect(raw, f"{path}.{kind}") if indirect else self._plain(prop, raw, f"{path}.{kind}")
+        return lambda page: matches(property_values.plain_value(self._workspace, page, prop))
 
     def _plain(self, prop: Property, raw: Any, path: str) -> filter_operators.Predicate:
-        holds = filter_operators.condition(prop.type, raw, path, self._workspace.now())
+        matches = filter_operators.condition(prop.type, raw, path, self._workspace.now())
         for name in _named_options(prop, raw):
             # An unknown option in a filter is an error and not an empty result. The message lists the existing options.
             if prop.option(name) is None:
@@ -105,13 +105,13 @@ class RowQuery:
                 raise invalid(
                     f'{prop.type} option "{name}" not found for property "{prop.name}". Available options: {available}.'
                 )
-        return holds
+        return matches
 
     def _formula(self, raw: Any, path: str) -> filter_operators.Predicate:
         result, operand = validation.sole(validation.obj(raw, path, *FORMULAS), path)
-        holds = filter_operators.condition(FORMULAS[result], operand, f"{path}.{result}", self._workspace.now())
+        matches = filter_operators.condition(FORMULAS[result], operand, f"{path}.{result}", self._workspace.now())
         expected_type = FORMULA_TYPES[result]
-        return lambda value: (value is None or isinstance(value, expected_type)) and holds(value)
+        return lambda value: (value is None or isinstance(value, expected_type)) and matches(value)
 
     def _rollup(self, raw: Any, path: str) -> filter_operators.Predicate:
         result, operand = validation.sole(validation.obj(raw, path, "number", "date", *QUANTIFIERS), path)
@@ -120,9 +120,9 @@ class RowQuery:
             return filter_operators.condition(result, operand, f"{path}.{result}", now)
         inner = f"{path}.{result}"
         kind, condition = validation.sole(validation.obj(operand, inner, *filter_operators.KINDS), inner)
-        holds = filter_operators.condition(kind, condition, f"{inner}.{kind}", now)
+        matches = filter_operators.condition(kind, condition, f"{inner}.{kind}", now)
         return lambda value: (
-            isinstance(value, list) and QUANTIFIERS[result]([holds(_comparable(item)) for item in value])
+            isinstance(value, list) and QUANTIFIERS[result]([matches(_comparable(item)) for item in value])
         )
 
     def _sort(self, raw: Any, path: str) -> tuple[Key, bool]:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from typing import Any
 
-from workspace_sandbox.notes.data import dates, event_contents
+from workspace_sandbox.notes.data import dates, webhook_event_contents
 from workspace_sandbox.notes.data.state import Change, User, Workspace
 
 API_VERSION = "2026-03-11"
@@ -55,7 +55,7 @@ class Subscription:
             "api_version": API_VERSION,
             "type": change.type,
             "entity": {"id": change.entity.id, "type": change.type.partition(".")[0]},
-            "data": event_contents.data(self._workspace, change),
+            "data": webhook_event_contents.data(self._workspace, change),
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import record_queries
+from workspace_sandbox.tables.data.record_operations import MAX_MERGE_FIELDS, MAX_RECORDS, Row
 from workspace_sandbox.tables.data.state import Field, Record, Table
-from workspace_sandbox.tables.data.workspace import MAX_MERGE_FIELDS, MAX_RECORDS, Row
 from workspace_sandbox.tables.request import ApiRequest
 
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from workspace_sandbox.kit.error_responses import require
 from workspace_sandbox.tables.data import dates
-from workspace_sandbox.tables.data.pending_write import Cell, PendingWrite, Write
+from workspace_sandbox.tables.data.atomic_cell_changes import Cell, PendingWrite, Write
 from workspace_sandbox.tables.data.state import Attachment, Field, Record, User, plain
 from workspace_sandbox.tables.data.typecast import LOOSE
 from workspace_sandbox.tables.error_responses import computed_field, invalid_attachment, invalid_record_id, no_such_row

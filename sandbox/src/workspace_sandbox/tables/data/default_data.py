@@ -6,7 +6,8 @@ from typing import Any
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.tables.data import extra_default_bases
-from workspace_sandbox.tables.data.data_builder import (
+from workspace_sandbox.tables.data.atomic_cell_changes import set_cells
+from workspace_sandbox.tables.data.default_data_builder import (
     CHECK,
     ISO_DATE,
     STARS,
@@ -18,9 +19,8 @@ from workspace_sandbox.tables.data.data_builder import (
     link_options,
     lookup_options,
 )
-from workspace_sandbox.tables.data.pending_write import set_cells
+from workspace_sandbox.tables.data.record_operations import Workspace
 from workspace_sandbox.tables.data.state import Attachment, Base, Cells, Field, Record, Table, User, View
-from workspace_sandbox.tables.data.workspace import Workspace
 
 OWNER = User("usrA8sVd3kQe71LxZm", "mara.lindqvist@example.com", "Mara Lindqvist")
 COLLEAGUE = User("usrK2fGh9pWn40RtYc", "jose.aran@example.com", "José Arán")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.tables.data.data_builder import CHECK, ISO_DATE, Identifiers, choices, fields
+from workspace_sandbox.tables.data.default_data_builder import CHECK, ISO_DATE, Identifiers, choices, fields
 from workspace_sandbox.tables.data.state import Base, Record, Table, User, View
 
 ITEMS = ("Laptop", "Beamer", "Stehtisch", "Kaffeemaschine ☕", "Router", "ホワイトボード", "Headset")

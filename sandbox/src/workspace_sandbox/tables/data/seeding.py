@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.state.seed_values import SeedValue
 from workspace_sandbox.tables.data import default_data
-from workspace_sandbox.tables.data.data_builder import CHECK, ISO_DATE, STARS, choices, date_time
+from workspace_sandbox.tables.data.default_data_builder import CHECK, ISO_DATE, STARS, choices, date_time
+from workspace_sandbox.tables.data.record_operations import Workspace, WriteOptions
 from workspace_sandbox.tables.data.state import Base, Field, Table, View
-from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
 from workspace_sandbox.tables.error_responses import ApiError
 
 if TYPE_CHECKING:

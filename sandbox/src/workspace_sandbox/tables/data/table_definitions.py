@@ -6,9 +6,9 @@ from typing import Any
 
 from workspace_sandbox.tables import error_responses
 from workspace_sandbox.tables.data import cell_values
-from workspace_sandbox.tables.data.pending_write import COLOURS
+from workspace_sandbox.tables.data.atomic_cell_changes import COLOURS
+from workspace_sandbox.tables.data.record_operations import Workspace
 from workspace_sandbox.tables.data.state import Base, Field, Table, View, find
-from workspace_sandbox.tables.data.workspace import Workspace
 
 MAX_NAME_LENGTH = 255
 MAX_DESCRIPTION_LENGTH = 20_000

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from workspace_sandbox.tables.data import dates
-from workspace_sandbox.tables.data.pending_write import Cell, Write
+from workspace_sandbox.tables.data.atomic_cell_changes import Cell, Write
 from workspace_sandbox.tables.data.state import plain
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

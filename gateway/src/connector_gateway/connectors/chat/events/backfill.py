@@ -156,7 +156,7 @@ class HistoryBackfill:
         if configured:
             return dict.fromkeys(channel_id for setting in configured if (channel_id := names.get(setting, setting)))
         channel_ids: dict[str, None] = {}
-        types = mapping.events.readable_types(scopes)
+        types = mapping.message_events.readable_types(scopes)
         pages = self.watch.upstream.own_conversations(types)
         if types:
             async for page in pages:
@@ -210,7 +210,7 @@ class HistoryBackfill:
         pages = self.watch.upstream.history_pages(history_range.channel_id)
         async for page in pages:
             observations |= self._observe(history_range, page.messages)
-            history_range.threads.extend(mapping.events.threads(page.messages, history_range.after))
+            history_range.threads.extend(mapping.message_events.threads(page.messages, history_range.after))
             times = [message.ts for message in page.messages]
             self._record_latest(history_range.channel_id, times)
             earliest = min([earliest, *times])
@@ -254,7 +254,9 @@ class HistoryBackfill:
 
     def _observe(self, history_range: HistoryRange, messages: Sequence[vendor_models.Message]) -> ObservationsByMessage:
         return {
-            message.ts: mapping.events.observe(message, history_range.channel_id, self.watch.settings, self.state)
+            message.ts: mapping.message_events.observe(
+                message, history_range.channel_id, self.watch.settings, self.state
+            )
             for message in messages
             if message.ts > history_range.after
         }

@@ -45,11 +45,11 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
         spoken = convert(event, vendor_models.MessageEvent)
     except UnexpectedShape:
         return []
-    if "team_id" not in state or not mapping.events.is_watched(spoken.channel, settings, state):
+    if "team_id" not in state or not mapping.message_events.is_watched(spoken.channel, settings, state):
         return []
-    if not mapping.events.is_readable(spoken.channel_type, state):
+    if not mapping.message_events.is_readable(spoken.channel_type, state):
         return None
-    return mapping.events.observe(spoken, spoken.channel, settings, state)
+    return mapping.message_events.observe(spoken, spoken.channel, settings, state)
 
 
 def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
@@ -112,9 +112,9 @@ def _authorizations(raw: Any) -> Iterator[vendor_models.Authorization]:
 def _accounts(authorization: vendor_models.Authorization) -> Iterator[str]:
     """Yield the identities of an authorisation, in the form of connections' accounts."""
     if authorization.team_id:
-        yield mapping.events.account(authorization.team_id, authorization.user_id)
+        yield mapping.message_events.account(authorization.team_id, authorization.user_id)
     if authorization.enterprise_id and authorization.is_enterprise_install:
-        yield mapping.events.account(authorization.enterprise_id, authorization.user_id)
+        yield mapping.message_events.account(authorization.enterprise_id, authorization.user_id)
 
 
 def _hook_result(envelope: vendor_models.Envelope, received_at: float) -> HookResult:
@@ -159,8 +159,8 @@ def _revocation_result(
     """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()
-    bots = {mapping.events.account(envelope.team_id, user) for user in tokens.bot or ()}
-    users = {mapping.events.account(envelope.team_id, user) for user in tokens.oauth or ()}
+    bots = {mapping.message_events.account(envelope.team_id, user) for user in tokens.bot or ()}
+    users = {mapping.message_events.account(envelope.team_id, user) for user in tokens.oauth or ()}
     return HookResult(
         app=envelope.api_app_id,
         accounts=bots | users,

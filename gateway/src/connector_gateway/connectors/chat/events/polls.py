@@ -32,7 +32,7 @@ async def poll(watch: ChatWatch) -> None:
         "listed": former.get("listed", False),
         CHANGED_AT: watch.state.get(CHANGED_AT, former.get(CHANGED_AT)),
     }
-    account = mapping.events.account(identity.team_id, identity.user_id)
+    account = mapping.message_events.account(identity.team_id, identity.user_id)
     await watch.commit(state=state, account=account, place=identity.team_id)
     if watch.behind_since is not None:
         await HistoryBackfill(watch, state, watch.behind_since).run(scopes)

@@ -2,12 +2,20 @@
 
 from connector_gateway.connectors.chat.mapping import (
     channels,
-    events,
     in_doubt_matching,
-    keywords,
+    keyword_matching,
+    message_events,
     message_text,
     messages,
     reactions,
 )
 
-__all__ = ["channels", "events", "in_doubt_matching", "keywords", "message_text", "messages", "reactions"]
+__all__ = [
+    "channels",
+    "in_doubt_matching",
+    "keyword_matching",
+    "message_events",
+    "message_text",
+    "messages",
+    "reactions",
+]

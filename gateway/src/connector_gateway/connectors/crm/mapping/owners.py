@@ -17,7 +17,7 @@ OWNER_EMAIL = "owner_email"
 """The name of the email address of a contact's owner, in look-ups and writes."""
 
 
-def holds_owner(definition: vendor_models.Definition) -> bool:
+def is_owner_property(definition: vendor_models.Definition) -> bool:
     """Return True if the values of a property are owners."""
     return definition.referenced_object_type == "OWNER"
 
@@ -32,7 +32,8 @@ def owner_properties(definitions: Definitions, values: Mapping[str, Any]) -> lis
     return [
         name
         for name, value in values.items()
-        if (name == OWNER_EMAIL or (name in definitions and holds_owner(definitions[name]))) and value not in (None, "")
+        if (name == OWNER_EMAIL or (name in definitions and is_owner_property(definitions[name])))
+        and value not in (None, "")
     ]
 
 

@@ -280,7 +280,7 @@ async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str
     if mapping.properties.unique(described):
         id_property, record_id = mapping.properties.identity(name, value)
         return await ctx.upstream.batch_read_objects("contacts", [record_id], selection, id_property), None
-    if mapping.owners.holds_owner(described) and "@" in value:
+    if mapping.owners.is_owner_property(described) and "@" in value:
         return await _look_up_by_owner(ctx, value.lower(), params.limit, selection)
     option = mapping.properties.option_value(described, value)
     if option is None:

@@ -148,7 +148,7 @@ async def property_texts(ctx: CrmCall, kind: str, values: Mapping[str, Any]) -> 
 
 async def owner_addresses(ctx: CrmCall, definitions: Iterable[vendor_models.Definition]) -> Sequence[str]:
     """Return the owners' email addresses if a property contains an owner and the connection may list them."""
-    if not any(map(mapping.owners.holds_owner, definitions)):
+    if not any(map(mapping.owners.is_owner_property, definitions)):
         return []
     with suppress(errors.ConnectionScopeMissing):
         return mapping.owners.addresses(await owners(ctx, bool))

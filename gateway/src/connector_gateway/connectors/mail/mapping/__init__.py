@@ -1,5 +1,5 @@
 """Pure functions between the vendor's shapes and ours, by noun."""
 
-from connector_gateway.connectors.mail.mapping import attachments, labels, messages, outgoing
+from connector_gateway.connectors.mail.mapping import attachments, labels, messages, outgoing_messages
 
-__all__ = ["attachments", "labels", "messages", "outgoing"]
+__all__ = ["attachments", "labels", "messages", "outgoing_messages"]

@@ -70,7 +70,7 @@ CHANGE_LABELS = WriteStep(
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
-    public_result=mapping.outgoing.public_message,
+    public_result=mapping.outgoing_messages.public_message,
 )
 
 

@@ -29,9 +29,9 @@ SENDER_SECONDS = 60 * 60.0
 
 async def _send_new_draft(body_html: str, ctx: MailCall, intent: StepInput, mark: str) -> StepResult:
     """Create a draft with the marker in a header."""
-    message = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
+    message = mapping.outgoing_messages.build_message(intent, body_html, (MARKER, mark))
     draft = await ctx.upstream.create_draft(await asyncio.to_thread(mime.to_bytes, message), intent["thread_id"])
-    return mapping.outgoing.stored_draft(draft.id, draft.message, mark, ctx.clock.now())
+    return mapping.outgoing_messages.stored_draft(draft.id, draft.message, mark, ctx.clock.now())
 
 
 async def _find_draft(ctx: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -42,14 +42,18 @@ async def _find_draft(ctx: MailCall, _: StepInput, sent: SentStep) -> Sequence[M
     ):
         if in_doubt_search.is_marked(message, sent.mark):
             return [
-                Match(mapping.outgoing.stored_draft(draft.id, message, sent.mark, mapping.messages.arrived_at(message)))
+                Match(
+                    mapping.outgoing_messages.stored_draft(
+                        draft.id, message, sent.mark, mapping.messages.arrived_at(message)
+                    )
+                )
             ]
     message_sent = await in_doubt_search.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
     if message_sent is None:
         return []
     return [
         Match(
-            mapping.outgoing.stored_draft(
+            mapping.outgoing_messages.stored_draft(
                 LOST_DRAFT_ID, message_sent, sent.mark, mapping.messages.arrived_at(message_sent)
             )
         )
@@ -60,7 +64,7 @@ async def _send_message(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
     message = await ctx.upstream.send_draft(intent["draft_id"])
     if message is None:
         raise errors.UpstreamConflict("The draft was deleted before it could be sent.", doubt="failed")
-    return mapping.outgoing.stored_message(message, ctx.clock.now())
+    return mapping.outgoing_messages.stored_message(message, ctx.clock.now())
 
 
 async def _find_message(ctx: MailCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -74,7 +78,7 @@ async def _find_message(ctx: MailCall, intent: StepInput, sent: SentStep) -> Seq
         raise errors.OutcomeUnknown(
             "The draft no longer exists, and the message sent from it cannot be found.", doubt="silent"
         )
-    return [Match(mapping.outgoing.stored_message(message, mapping.messages.arrived_at(message)))]
+    return [Match(mapping.outgoing_messages.stored_message(message, mapping.messages.arrived_at(message)))]
 
 
 async def _delete_draft(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
@@ -92,13 +96,15 @@ def _draft_step(body_html: str) -> "WriteStep[MailCall]":
         "make the draft",
         partial(_send_new_draft, body_html),
         _find_draft,
-        public_result=mapping.outgoing.public_draft,
-        dry_run_result=mapping.outgoing.dry_run_draft,
-        preview=partial(mapping.outgoing.preview, body_html),
+        public_result=mapping.outgoing_messages.public_draft,
+        dry_run_result=mapping.outgoing_messages.dry_run_draft,
+        preview=partial(mapping.outgoing_messages.preview, body_html),
     )
 
 
-SEND_DRAFT = WriteStep("send the draft", _send_message, _find_message, public_result=mapping.outgoing.public_message)
+SEND_DRAFT = WriteStep(
+    "send the draft", _send_message, _find_message, public_result=mapping.outgoing_messages.public_message
+)
 
 
 def _send_step(message_plan: StepInput) -> "WriteStep[MailCall]":
@@ -131,12 +137,12 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, params.thread_id))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     try:
-        sent = await ctx.step(_send_step(message_plan), mapping.outgoing.send_intent(draft))
+        sent = await ctx.step(_send_step(message_plan), mapping.outgoing_messages.send_intent(draft))
     except errors.GatewayError:
         # The mailbox's owner would mistake a leftover draft for an unfinished email.
         await ctx.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
-    return mapping.outgoing.sent_message(sent, message_plan)
+    return mapping.outgoing_messages.sent_message(sent, message_plan)
 
 
 @writes(
@@ -155,7 +161,7 @@ async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
         raise errors.OutcomeUnknown(
             "The draft was created, and was sent by someone else since.", {"message_id": draft["message_id"]}
         )
-    return mapping.outgoing.created_draft(draft)
+    return mapping.outgoing_messages.created_draft(draft)
 
 
 # Planning
@@ -163,15 +169,15 @@ async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
 
 async def _plan_message(ctx: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> StoredData:
     """Plan a message without its body."""
-    to = mapping.outgoing.recipients(params.to)
-    parent = mapping.outgoing.ReplyTarget(params.subject)
+    to = mapping.outgoing_messages.recipients(params.to)
+    parent = mapping.outgoing_messages.ReplyTarget(params.subject)
     if thread_id is not None:
-        parent = mapping.outgoing.parent(await ctx.upstream.get_thread(thread_id), thread_id)
-    return mapping.outgoing.plan_message(await _sender(ctx), to, parent, thread_id, ctx.clock.now())
+        parent = mapping.outgoing_messages.parent(await ctx.upstream.get_thread(thread_id), thread_id)
+    return mapping.outgoing_messages.plan_message(await _sender(ctx), to, parent, thread_id, ctx.clock.now())
 
 
 async def _sender(ctx: MailCall) -> Mailbox:
     async def find() -> Mailbox:
-        return mapping.outgoing.own_mailbox(await ctx.upstream.list_send_as())
+        return mapping.outgoing_messages.own_mailbox(await ctx.upstream.list_send_as())
 
     return await ctx.cached(CachedLookup("sender", SENDER_SECONDS, find))

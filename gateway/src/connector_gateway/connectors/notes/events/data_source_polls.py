@@ -180,13 +180,13 @@ def _compare(
     source: vendor_models.DataSource, page: vendor_models.Page, before: PageSnapshot | None, since: float
 ) -> tuple[list[Observation], PageSnapshot]:
     """Return the changes of a page and its new snapshot, which is *before* itself if nothing changed."""
-    values = mapping.changes.entries(page)
+    values = mapping.property_changes.entries(page)
     if before is None:
         is_new = page.created_time.timestamp() >= since
         return [_created_event(page)] if is_new else [], {"changes": 0, "values": values}
     if values == before["values"]:
         return [], before
-    changes = mapping.changes.changes(page, before["values"], source.properties)
+    changes = mapping.property_changes.changes(page, before["values"], source.properties)
     number = before["changes"] + bool(changes)
     return [_updated_event(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
@@ -197,7 +197,7 @@ def _created_event(page: vendor_models.Page) -> Observation:
 
 
 def _updated_event(
-    source: vendor_models.DataSource, page: vendor_models.Page, number: int, change: mapping.changes.Change
+    source: vendor_models.DataSource, page: vendor_models.Page, number: int, change: mapping.property_changes.Change
 ) -> Observation:
     """Return a change. The *number* of the page's changes distinguishes it from one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}

@@ -2,24 +2,22 @@
 
 from connector_gateway.connectors.notes.mapping import (
     blocks,
-    changes,
     databases,
     in_doubt_matching,
-    inbound_hooks,
     pages,
     people,
     properties,
+    property_changes,
     searches,
 )
 
 __all__ = [
     "blocks",
-    "changes",
     "databases",
     "in_doubt_matching",
-    "inbound_hooks",
     "pages",
     "people",
     "properties",
+    "property_changes",
     "searches",
 ]

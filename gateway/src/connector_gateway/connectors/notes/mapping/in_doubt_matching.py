@@ -22,7 +22,7 @@ def has_values(page: vendor_models.Page, written: Mapping[str, Any]) -> bool:
     """Return True if a page has all values of *written*, the vendor's form by property id."""
     values = by_id(page)
     return all(
-        property_id in values and value_casts.comparison.equals_written(values[property_id], kind, content)
+        property_id in values and value_casts.write_comparison.equals_written(values[property_id], kind, content)
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
@@ -35,7 +35,9 @@ def is_new_page(page: vendor_models.Page, expected: StepInput) -> bool:
         page.icon is None
         and page.cover is None
         and has_values(page, expected["properties"])
-        and all(value_casts.comparison.is_default(value, expected["statuses"].get(value.id)) for value in remaining)
+        and all(
+            value_casts.write_comparison.is_default(value, expected["statuses"].get(value.id)) for value in remaining
+        )
     )
 
 
@@ -53,7 +55,7 @@ def signature(block: vendor_models.Block) -> Signature:
 def signature_written(block: StoredData) -> Signature:
     """Return the signature of a written block."""
     kind = block["type"]
-    return kind, value_casts.comparison.written_text(block[kind]["rich_text"]), False
+    return kind, value_casts.write_comparison.written_text(block[kind]["rich_text"]), False
 
 
 def signatures(blocks: Iterable[StoredData]) -> list[Signature]:

@@ -1,7 +1,7 @@
 """The five notes operations, by topic."""
 
 from connector_gateway.connectors.notes.operations.databases import list_databases
-from connector_gateway.connectors.notes.operations.events import read_events
+from connector_gateway.connectors.notes.operations.event_feed import read_events
 from connector_gateway.connectors.notes.operations.pages import create_page, update_page
 from connector_gateway.connectors.notes.operations.searches import search_pages
 

@@ -29,7 +29,7 @@ async def has_all_values(ctx: NotesCall, page: vendor_models.Page, written: Mapp
         for kind, content in payload.items():
             if value_casts.from_vendor.is_truncated(values[property_id]):
                 complete = await complete_value(ctx, page, property_id)
-                if complete is None or not value_casts.comparison.equals_written(complete, kind, content):
+                if complete is None or not value_casts.write_comparison.equals_written(complete, kind, content):
                     return False
     return True
 

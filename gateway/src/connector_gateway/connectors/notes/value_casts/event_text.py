@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connector_gateway.connectors.notes import vendor_models
-from connector_gateway.connectors.notes.value_casts.comparison import comparison_key, sorted_ids
 from connector_gateway.connectors.notes.value_casts.from_vendor import content, flag_text, place_texts, plain_text
+from connector_gateway.connectors.notes.value_casts.write_comparison import comparison_key, sorted_ids
 from connector_gateway.connectors.notes.vendor_models import Value
 from connector_gateway.kit.casts import number_text
 

@@ -103,7 +103,7 @@ def drafts(
         failed += [failed_record(index, violation) for violation in violations]
         if not violations:
             brings_options = any(
-                value_casts.options.missing_options(field, values.get(field.id)) for field in table.fields
+                value_casts.select_options.missing_options(field, values.get(field.id)) for field in table.fields
             )
             fit.append(Draft(index, values, brings_options))
     return fit, failed

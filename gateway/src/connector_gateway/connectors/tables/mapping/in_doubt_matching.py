@@ -17,9 +17,9 @@ def comparison_keys(intent: StoredData) -> list[Any]:
 
 def _distinguishing_values(row: StoredData) -> Values:
     return {
-        field_id: value_casts.comparison.comparison_key(value)
+        field_id: value_casts.write_comparison.comparison_key(value)
         for field_id, value in row.items()
-        if not value_casts.comparison.is_empty(value)
+        if not value_casts.write_comparison.is_empty(value)
     }
 
 
@@ -49,7 +49,7 @@ def is_record(table: vendor_models.Table, cells: vendor_models.Cells, values: St
     more = {
         field_id: value
         for field_id, value in current.items()
-        if field_id not in values and not value_casts.comparison.is_empty(value)
+        if field_id not in values and not value_casts.write_comparison.is_empty(value)
     }
     return has_values(table, cells, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
 
@@ -78,6 +78,6 @@ def has_values(table: vendor_models.Table, cells: vendor_models.Cells, values: S
     """Return True if *cells* contain *values*, both by field id."""
     kinds = {field.id: field.type for field in table.fields}
     return values.keys() <= kinds.keys() and all(
-        value_casts.comparison.equals_written(kinds[field_id], value, cells.get(field_id))
+        value_casts.write_comparison.equals_written(kinds[field_id], value, cells.get(field_id))
         for field_id, value in values.items()
     )

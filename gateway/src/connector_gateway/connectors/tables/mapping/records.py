@@ -61,7 +61,7 @@ def convert_fields(
         except CASTING as violation:
             violations.append(violation)
         else:
-            violations += value_casts.options.option_errors(field, values[field.id], new_options=new_options)
+            violations += value_casts.select_options.option_errors(field, values[field.id], new_options=new_options)
     return values, violations
 
 

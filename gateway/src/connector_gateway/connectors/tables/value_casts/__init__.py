@@ -1,5 +1,5 @@
 """Conversions of cell values, one small function per type."""
 
-from connector_gateway.connectors.tables.value_casts import comparison, options, to_vendor
+from connector_gateway.connectors.tables.value_casts import select_options, to_vendor, write_comparison
 
-__all__ = ["comparison", "options", "to_vendor"]
+__all__ = ["select_options", "to_vendor", "write_comparison"]

@@ -5,11 +5,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.actions import list_actions
-from connector_gateway.http.console.form_builder import build_form
+from connector_gateway.http.console.form_choices import build_form
 from connector_gateway.http.console.pages.budgets import MINUTES, build_charts
 from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
+from connector_gateway.http.console.resource_actions import list_actions
 from connector_gateway.kit.errors import InvalidCursor
 from connector_gateway.management.connections import ConnectionRecord, show_connection
 from connector_gateway.management.runs import list_runs

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from connector_gateway.core.history.filters import DELIVER
+from connector_gateway.core.history.run_filters import DELIVER
 from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.management.outbound_webhooks import WebhookRecord

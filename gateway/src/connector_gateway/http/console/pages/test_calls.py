@@ -7,11 +7,11 @@ from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.audit_entries import Actor
+from connector_gateway.core.administrative_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.console.form_builder import build_form
+from connector_gateway.http.console.form_choices import build_form
 from connector_gateway.http.console.forms import parse_form
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
@@ -81,7 +81,7 @@ async def carry_out(request: ConsoleRequest) -> Response:
         actor, "try_connection", connection.connection_id, connection.workspace_id, operation=operation.name
     )
     run = Run("console")
-    values = parse_form(_fields(operation), request.form, keep_empty=False)
+    values = parse_form(_fields(operation), request.form, include_empty=False)
     arguments = Arguments(path={}, body=Body(to_json({**values, "connection_id": connection.connection_id})))
     caller = Caller(KeyId(""), connection.workspace_id, "read", CALLS_PER_MINUTE, None, None)
     try:
