@@ -28,7 +28,7 @@ test: .venv/test  ## Run the whole suite; ARGS="-k notes", WORKERS=4
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),5) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 javascript: .venv/test  ## Test against JavaScript: vendors' SDKs, a generated client, linters, MCP's conformance suite; uses npm
-	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript sandbox/tests/guides gateway/tests/agents gateway/tests/clients
+	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript sandbox/tests/guides gateway/tests/agents gateway/tests/browser gateway/tests/clients
 
 check: fast test  ## Run everything that must pass before a commit lands
 

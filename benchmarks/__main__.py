@@ -51,6 +51,7 @@ def main() -> int:
 def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
+        "agent-oauth": overhead.rows_agent_oauth,
         "throughput": wrk_throughput.rows,
         "postgres-throughput": postgres_throughput.rows,
         "starting": startup.rows,

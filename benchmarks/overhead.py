@@ -122,12 +122,10 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         gateway(upstream) as running,
         loading() as load,
     ):
-        common = {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
-        search = common | {"property": "Name", "value": "Acme"}
-        create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
+        create = _common(running) | {"properties": {"Name": "Acme", "Value": 12.5}}
         kinds = [
             Calls(load, bare, f"/v1/data_sources/{stub_vendor.SOURCE_ID}/query", query, {}),
-            Calls(load, running.server, "/v1/connectors/notes/pages/search", search, running.headers),
+            Calls(load, running.server, "/v1/connectors/notes/pages/search", _search(running), running.headers),
             Calls(load, bare, "/v1/pages", query, {}),
             Calls(load, running.server, "/v1/connectors/notes/pages", create, running.headers),
             Calls(load, running.server, "/v1/connectors/notes/pages", create, running.headers, keyed=True),
@@ -140,6 +138,32 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
     yield _ratio("CPU of a write with a key (two commits) over the same", keyed, bar_writes, 1.9)
     spread = statistics.median(read.p99_ms / read.median_ms for read in reads)
     yield "worker at saturation: 99th percentile over median", f"{spread:.2f}x", "<= 3x", spread <= 3
+
+
+def rows_agent_oauth() -> Iterator[tuple[str, str, str, bool]]:
+    """Yield the cost of OAuth for agents to a plain call, which runs none of its code."""
+    with (
+        asgi("benchmarks.stub_vendor:app") as upstream,
+        gateway(upstream) as without,
+        gateway(upstream, GATEWAY_AGENT_OAUTH="on") as with_oauth,
+        loading() as load,
+    ):
+        kinds = [
+            Calls(load, running.server, "/v1/connectors/notes/pages/search", _search(running), running.headers)
+            for running in (without, with_oauth)
+        ]
+        for calls in kinds:
+            calls(WARM_UP)
+        bars, reads = alternate(*kinds)
+    yield _ratio("CPU of a read with OAuth for agents over one without", reads, bars, 1.05)
+
+
+def _search(running: Running) -> dict[str, Any]:
+    return _common(running) | {"property": "Name", "value": "Acme"}
+
+
+def _common(running: Running) -> dict[str, Any]:
+    return {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
 
 
 def _ratio(name: str, measured: list[Measured], bars: list[Measured], most: float) -> tuple[str, str, str, bool]:

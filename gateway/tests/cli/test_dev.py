@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
 import socket
@@ -11,7 +10,6 @@ import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +20,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from harness.connect_pages import BrowserUser, heading
+from harness.dev_process import Dev, free_block, is_free, run_dev
 from harness.requirement import requirement
 from harness.subprocesses import run, start
 from harness.wait import wait_until
@@ -40,36 +39,6 @@ FIXED_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Dev:
-    """A running ``dev`` and its description for tools."""
-
-    process: subprocess.Popen[str]
-    described: dict[str, Any]
-    data: Path
-
-    def call(self, connector: str, path: str, key: str = "write", **query: Any) -> httpx.Response:
-        return httpx.get(
-            f"{self.described['base_url']}/v1/connectors/{connector}{path}",
-            params={"connection_id": self.described["connections"][connector], **query},
-            headers={"Authorization": f"Bearer {self.described['keys'][key]}"},
-        )
-
-
-@contextmanager
-def dev(data: Path, port: int, *options: str) -> Iterator[Dev]:
-    description = data / "dev.json"
-    description.unlink(missing_ok=True)
-    ports = ["--port", str(port), "--sandbox-port", str(port + 1)]
-    process = start("dev", "--data", str(data), *ports, *options, stdout=subprocess.PIPE, text=True)
-    try:
-        wait_until(lambda: description.exists() or process.poll() is not None)
-        yield Dev(process, json.loads(description.read_text()), data)
-    finally:
-        process.kill()
-        process.communicate(timeout=60)
-
-
 def read_until(line: str, running: Dev) -> str:
     """Return the output of a running ``dev`` up to *line*."""
     assert running.process.stdout is not None
@@ -86,7 +55,7 @@ def restart_dev(earlier: Dev, port: int, *options: str) -> Iterator[Dev]:
     """Start ``dev`` again in the folder of the stopped *earlier* one."""
     earlier.process.send_signal(signal.SIGINT)
     earlier.process.wait(60)
-    with dev(earlier.data, port, *options) as again:
+    with run_dev(earlier.data, port, *options) as again:
         yield again
 
 
@@ -96,20 +65,9 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
         process.communicate(timeout=60)
 
 
-def free_block() -> int:
-    """Return the first of ten free ports below the ephemeral range."""
-    first = secrets.choice(range(10_000, 30_000, 10))
-    return first if all(map(is_free, range(first, first + 10))) else free_block()
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
-    with dev(tmp_path_factory.mktemp("dev") / "data", free_block(), "--quiet") as running:
+    with run_dev(tmp_path_factory.mktemp("dev") / "data", free_block(), "--quiet") as running:
         yield running
 
 
@@ -211,12 +169,12 @@ def test_the_sandbox_serves_a_file_to_attach(running: Dev) -> None:
 
 def test_keys_connections_and_history_survive_a_kill(tmp_path: Path) -> None:
     port = free_block()
-    with dev(tmp_path, port, "--quiet") as first:
+    with run_dev(tmp_path, port, "--quiet") as first:
         run_id = first.call("notes", "/databases").json()["run_id"]
         first.process.send_signal(signal.SIGKILL)
         first.process.wait(60)
 
-        with dev(tmp_path, port, "--quiet") as second:
+        with run_dev(tmp_path, port, "--quiet") as second:
             headers = {"Authorization": f"Bearer {first.described['keys']['read']}"}
             run = httpx.get(f"{second.described['base_url']}/v1/runs/{run_id}", headers=headers)
 
@@ -278,7 +236,7 @@ def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
 
 
 def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
-    with dev(tmp_path, free_block()) as running:
+    with run_dev(tmp_path, free_block()) as running:
         output = read_until("stop      Ctrl-C", running)
         (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
@@ -293,7 +251,7 @@ def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
 
 def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
     port = free_block()
-    with dev(tmp_path, port) as running:
+    with run_dev(tmp_path, port) as running:
         output = read_until("stop      Ctrl-C", running)
 
     samples = [connector.sample for connector in CONNECTORS.values() if connector.sample is not None]
@@ -303,7 +261,7 @@ def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--quiet"]], ids=["during the tour", "later"])
 def test_a_stop_is_no_error(tmp_path: Path, options: list[str]) -> None:
-    with dev(tmp_path, free_block(), *options) as running:
+    with run_dev(tmp_path, free_block(), *options) as running:
         running.process.send_signal(signal.SIGINT)
         ended = running.process.wait(60)
 
@@ -326,7 +284,7 @@ def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> N
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a stopped ``dev``."""
     folder = tmp_path_factory.mktemp("stopped")
-    with dev(folder, free_block(), "--quiet") as running:
+    with run_dev(folder, free_block(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
         running.process.wait(60)
     return folder
@@ -352,7 +310,7 @@ def test_a_folder_of_an_earlier_version_retains_keys_and_connections(copied: Pat
     (copied / "kept.json").write_text(json.dumps(state))
     shutil.rmtree(copied / "sandbox")
 
-    with dev(copied, free_block(), "--quiet") as running:
+    with run_dev(copied, free_block(), "--quiet") as running:
         reply = running.call("notes", "/databases", limit=1)
 
     assert {name: description[name] for name in ("keys", "connections", "operator_token")} == {
@@ -490,7 +448,7 @@ def created_page_ids(running: Dev) -> list[str]:
 def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
     port = free_block()
     (tmp_path / "thesis.txt").write_text("years of work")
-    with dev(tmp_path, port, "--quiet") as first, restart_dev(first, port, "--quiet", "--fresh") as second:
+    with run_dev(tmp_path, port, "--quiet") as first, restart_dev(first, port, "--quiet", "--fresh") as second:
         keys = first.described["keys"], second.described["keys"]
 
     assert keys[0] != keys[1]
@@ -526,7 +484,7 @@ def test_a_fresh_start_with_ports_in_use_deletes_nothing(copied: Path) -> None:
 
 def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
     port = free_block()
-    with dev(tmp_path, port, "--quiet") as first:
+    with run_dev(tmp_path, port, "--quiet") as first:
         here: Any = SimpleNamespace(base_url=first.described["base_url"])
         with httpx.Client(timeout=30) as http:
             BrowserUser(here, http).allow(first.described["connect_urls"]["mail"])

@@ -744,7 +744,7 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
 
 
 @requirement("common-228")
-@pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
+@pytest.mark.parametrize("call_operation", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
 async def test_operations_named_by_remedies_return_the_needed_values(
     world: World, code: str, call_operation: Callable[[World, str, AnyOperation, Mapping[str, Any]], Any]

@@ -16,7 +16,7 @@ from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.requirement import requirement
 from workspace_sandbox.sandbox import Sandbox
 
-OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/start.js", "/docs/viewer.js"]
+OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/reference.js", "/docs/viewer.js"]
 
 
 @pytest.mark.parametrize("path", OPEN)
@@ -150,7 +150,7 @@ def test_the_reference_loads_nothing_from_other_hosts(gateway: Gateway) -> None:
     links = re.findall(r"""<link[^>]*href\s*=\s*["']([^"']+)""", response.text)
     scripts = [gateway.http.get(f"{gateway.base_url}/{address}") for address in loaded]
 
-    assert ["docs/viewer.js", "docs/start.js"] == [address.partition("?")[0] for address in loaded]
+    assert ["docs/viewer.js", "docs/reference.js"] == [address.partition("?")[0] for address in loaded]
     assert [(200, "text/javascript")] * 2 == [
         (script.status_code, script.headers["content-type"].partition(";")[0]) for script in scripts
     ]
@@ -178,7 +178,7 @@ def test_the_viewer_is_compressed_if_the_client_accepts_it(gateway: Gateway) -> 
 
 
 def test_the_viewer_calls_its_own_origin_and_sends_no_telemetry(gateway: Gateway) -> None:
-    script = gateway.http.get(f"{gateway.base_url}/docs/start.js").text
+    script = gateway.http.get(f"{gateway.base_url}/docs/reference.js").text
 
     assert 'servers: [{ url: new URL(".", location.href)' in script
     assert "withDefaultFonts: false" in script

@@ -48,7 +48,9 @@ def resolve_target(data: Path | None) -> GatewayTarget:
     if data and not described:
         raise click.ClickException(f"There is no dev installation in {data}. Start one with '{start_command(data)}'.")
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
-    key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
+    # The key of a dev installation is for this installation only.
+    own_key = described["keys"]["write"] if described and str(base_url).rstrip("/") == described["base_url"] else None
+    key = settings.get("GATEWAY_API_KEY") or own_key
     if not base_url:
         raise click.ClickException(
             "No gateway is configured. Start one with 'make run', or set GATEWAY_URL to the URL of one, "

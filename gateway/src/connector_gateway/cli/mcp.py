@@ -35,8 +35,14 @@ def mcp(data: Path | None, connectors: str | None, operations: str | None, *, re
     try:
         asyncio.run(serve_stdio_proxy(target.base_url, target.key, selection, partial(_report_key, target)))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
-        why = str(find_root_error(error)) or type(find_root_error(error)).__name__
-        raise click.ClickException(f"Cannot connect to the gateway at {target.base_url}: {why.rstrip('.')}.") from error
+        raise click.ClickException(_message(find_root_error(error), target)) from error
+
+
+def _message(error: BaseException, target: GatewayTarget) -> str:
+    if isinstance(error, MCPError):
+        return f"The gateway at {target.base_url} rejected the request with the key from {target.key_source}: {error}"
+    why = (str(error) or type(error).__name__).rstrip(".")
+    return f"The gateway at {target.base_url} does not respond: {why}. {target.how_to_start}"
 
 
 def _report_key(target: GatewayTarget, key_id: str) -> None:

@@ -29,7 +29,7 @@ from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.history.run_filters import DOWNLOAD
 from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
-from connector_gateway.core.history.vendor_change_counts import ResponseObserver
+from connector_gateway.core.history.vendor_api_change_counts import ResponseObserver
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import BackgroundPacer, ConnectionPacer, with_slack

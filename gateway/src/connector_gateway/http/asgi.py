@@ -376,7 +376,7 @@ def _documentation(service: Service) -> Mapping[str, ASGIApp]:
     pages: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,
-        "/docs/start.js": start_script,
+        "/docs/reference.js": start_script,
         "/docs/viewer.js": viewer,
         **dict.fromkeys(ASSETS, load_asset),
         "/docs/errors": errors,

@@ -13,7 +13,7 @@ PUBLIC_MODULES = (
     "concurrent_reads",
     "context",
     "errors",
-    "errors.aggregation",
+    "errors.combined_errors",
     "errors.suggestions",
     "errors.vendor_error_table",
     "events",

@@ -50,6 +50,7 @@ from connector_gateway.http.api.response_headers import common_headers
 from connector_gateway.http.api.responses import log_private
 from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import CallerError, ConfirmationRequired, GatewayError, InvalidCursor, ToolNotFound
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import operation_finder, resources, results, write_confirmation_form
@@ -227,7 +228,9 @@ class McpRequest:
             raise_if_exceeded(self.run.allowance)
             why = f"The URL of this server does not select the tool {name}." if name in self.services.tools else None
             remedy = f"Use {operation_finder.FIND} for the names of operations." if self.selection.find else None
-            raise ToolNotFound(why or f"There is no tool {truncate(name)}.", remedy=remedy)
+            similar = closest_match(name, [name for name, tool in self.tools.items() if tool.allowed_for(self.caller)])
+            detail = {"parameter": "name", "value": truncate(name)} | ({SUGGESTION_KEY: similar} if similar else {})
+            raise ToolNotFound(why or f"There is no tool {truncate(name)}.", detail, remedy=remedy)
         return tool
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:

@@ -52,7 +52,7 @@ def error_text(body: Mapping[str, Any]) -> str:
     )
     lines = [f"{error['message']} Next step: {step} [{error['code']}, {body['run_id']}]"]
     # Details with only a code and a place repeat the first line.
-    details = [detail for detail in error["details"] if detail.keys() - {"code", "place", "parameter"}]
+    details = [detail for detail in error["details"] if detail.keys() - {"code", "place", "header", "parameter"}]
     if details:
         lines.append(f"Details: {json.dumps(details, ensure_ascii=False, default=str)}")
     if "dry_run" in body:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 from harness.agent_oauth import REDIRECT_URI, HostedDocuments, OAuthAgent
-from harness.file_server import redirect_to, scripted_response, serve_files
+from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
 from harness.gateway_server import Gateway, free_port, run_gateway
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator
@@ -24,8 +25,27 @@ DOCUMENT = {
 }
 
 
+@dataclass
+class LongDocument:
+    """A document of 10 MB without a declared length, which counts requests and the bytes that were sent."""
+
+    requests: int = 0
+    sent_bytes: int = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.requests += 1
+        for piece in [b" " * 10_000] * 1_000:
+            yield piece
+            self.sent_bytes += len(piece)
+
+
 @pytest.fixture(scope="module")
-def site() -> Iterator[str]:
+def long_document() -> LongDocument:
+    return LongDocument()
+
+
+@pytest.fixture(scope="module")
+def site(long_document: LongDocument) -> Iterator[str]:
     documents = {
         "/agent.json": DOCUMENT,
         "/other.json": DOCUMENT,
@@ -38,6 +58,7 @@ def site() -> Iterator[str]:
     pages |= {
         "/text.json": scripted_response(b"[", "application/json"),
         "/large.json": scripted_response(b" " * 10_000_000, "application/json"),
+        "/streamed.json": ScriptedResponse(long_document, headers={"Content-Type": "application/json"}),
         "/moved.json": redirect_to("/agent.json"),
         "/private.json": redirect_to("http://169.254.169.254/latest/meta-data"),
     }

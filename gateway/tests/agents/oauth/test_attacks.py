@@ -1,5 +1,6 @@
 """Attacks on the authorization of clients: each is rejected, and those with a copied token end the grant."""
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -7,9 +8,11 @@ import pytest
 from sqlalchemy import func, select
 
 from connector_gateway.storage.sql import tables
+from gateway.tests.agents.oauth.conftest import LongDocument
 from harness.agent_oauth import REDIRECT_URI, OAuthAgent, agent_code
 from harness.gateway_server import Gateway
 from harness.html_browser import HtmlPage
+from harness.mcp_clients import posted
 from harness.requirement import requirement
 
 HOSTED = "https://client.example/agent.json"
@@ -187,18 +190,38 @@ def test_a_refresh_token_and_a_code_are_no_access_tokens(agent: OAuthAgent) -> N
     assert [401] * 3 == statuses
 
 
-def test_a_token_sees_only_its_workspace(agent: OAuthAgent) -> None:
-    gateway = agent.gateway
-    other = gateway.operator("POST", "/v1/workspaces", json={"name": "Another"}).data["workspace_id"]
-    tokens = agent.authorised(workspace_id=other)
-    arguments = {"connection_id": gateway.connections["notes"]}
-    call = {"name": "notes_list_databases", "arguments": arguments}
+@pytest.fixture
+def foreign_token(agent: OAuthAgent) -> str:
+    """An access token of another workspace, which has no connections."""
+    workspace = agent.gateway.operator("POST", "/v1/workspaces", json={"name": "Another"}).data
+    return str(agent.authorised(workspace_id=workspace["workspace_id"])["access_token"])
 
-    reply = agent.call(
-        tokens["access_token"], {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    ).json()
+
+def test_a_token_cannot_use_a_connection_of_another_workspace(agent: OAuthAgent, foreign_token: str) -> None:
+    arguments = {"connection_id": agent.gateway.connections["notes"]}
+    call = posted("tools/call", name="notes_list_databases", arguments=arguments)
+
+    reply = agent.call(foreign_token, call["json"]).json()
 
     assert "connection_not_found" == reply["result"]["structuredContent"]["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "code"),
+    [
+        ("gateway://connections/{connection_id}/events", "connection_not_found"),
+        ("gateway://runs/{run_id}", "run_not_found"),
+    ],
+)
+def test_a_token_cannot_read_a_resource_of_another_workspace(
+    agent: OAuthAgent, foreign_token: str, uri: str, code: str
+) -> None:
+    gateway = agent.gateway
+    own = {"connection_id": gateway.connections["notes"], "run_id": gateway.get("/notes/databases").body["run_id"]}
+
+    reply = agent.call(foreign_token, posted("resources/read", uri=uri.format(**own))["json"]).json()
+
+    assert code == reply["error"]["data"]["error"]["code"]
 
 
 @requirement("oauth-4")
@@ -282,9 +305,37 @@ def test_an_invalid_client_metadata_document_is_rejected(agent: OAuthAgent, docu
 
 
 @requirement("oauth-2")
+def test_a_client_metadata_document_of_10_mb_is_not_read_to_its_end(
+    agent: OAuthAgent, long_document: LongDocument
+) -> None:
+    agent.authorize(client_id="https://client.example/text.json")
+
+    tracemalloc.start()
+    response = agent.authorize(client_id="https://client.example/streamed.json")
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert "The file is larger than 16384 bytes." in problem(response)
+    # The system's buffers take some megabytes that are never read.
+    assert 10_000_000 > long_document.sent_bytes
+    assert 1_000_000 > peak_bytes
+
+
+@requirement("oauth-2")
+def test_requests_in_a_loop_fetch_a_document_once(agent: OAuthAgent, long_document: LongDocument) -> None:
+    before = long_document.requests
+
+    pages = [agent.authorize(client_id="https://client.example/streamed.json") for _ in range(20)]
+
+    assert 1 == len({problem(page) for page in pages})
+    assert before + 1 >= long_document.requests
+
+
+@requirement("oauth-2")
 @pytest.mark.parametrize(
     "url",
     [
+        "https://localhost/agent.json",
         "https://127.0.0.1/agent.json",
         "https://[::1]/agent.json",
         "https://10.0.0.1/agent.json",

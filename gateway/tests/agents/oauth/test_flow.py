@@ -86,10 +86,14 @@ def test_an_agent_is_a_key_that_can_be_listed_and_revoked(agent: OAuthAgent) -> 
     result = agent.call(tokens["access_token"], body).json()["result"]["structuredContent"]
 
     run = agent.gateway.operator("GET", f"/v1/runs/{result['run_id']}").data
+    operator = Browser(agent.gateway)
+    operator.sign_in()
+    page = operator.open(f"/console/runs/{result['run_id']}")
     record = key(agent.gateway, code["key_id"])
     assert "" == waiting
     assert ("Research", "Test agent (this computer)", "") == (record["name"], record["agent"], record["ending"])
     assert code["key_id"] == run["key_id"]
+    assert "Research, Test agent (this computer)" in page.text
     agent.gateway.operator("DELETE", f"/v1/keys/{code['key_id']}")
     assert 400 == agent.refresh(tokens["refresh_token"]).status_code
 

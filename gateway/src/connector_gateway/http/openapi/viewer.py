@@ -51,7 +51,9 @@ def reference(pages: Pages, document: Described) -> Response:
 
 def viewer_script() -> Response:
     """Return the script that starts the viewer."""
-    return Response(content("start.js"), media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
+    return Response(
+        content("reference.js"), media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"}
+    )
 
 
 async def viewer(request: Request) -> Response:

@@ -22,7 +22,7 @@ from connector_gateway import __version__
 from connector_gateway.core.access.keys import parse_bearer
 from connector_gateway.core.backlog_metrics import BacklogMonitor, BacklogSnapshot
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.history.vendor_change_counts import ChangeKey, VendorChanges
+from connector_gateway.core.history.vendor_api_change_counts import ChangeKey, VendorChanges
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.responses import error_response, send_response

@@ -26,7 +26,10 @@ class KeyNotFound(CallerError, status=404):
 class AgentsOff(CallerError, status=409):
     """Clients of agents cannot be authorised, because GATEWAY_AGENT_OAUTH is off."""
 
-    remedy = "Set GATEWAY_AGENT_OAUTH=on and restart the service, or use an API key, which {create_key} creates."
+    remedy = (
+        "Set GATEWAY_AGENT_OAUTH=on for the service and its commands, for example in .env, and restart the service; or "
+        "use an API key, which {create_key} creates."
+    )
 
 
 class OperatorNotFound(CallerError, status=404):

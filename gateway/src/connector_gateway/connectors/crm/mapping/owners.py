@@ -7,7 +7,7 @@ from connector_gateway.connectors.crm import vendor_models
 from connector_gateway.connectors.crm.mapping.properties import Definitions
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 Owners = Mapping[str, vendor_models.Owner]

@@ -6,7 +6,7 @@ from typing import Any
 from connector_gateway.connectors.crm import value_casts, vendor_models
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.kit.errors import LossyCast
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 from connector_gateway.kit.write_steps import StepInput
 
 OWNER = "hubspot_owner_id"

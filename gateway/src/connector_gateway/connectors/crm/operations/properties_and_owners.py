@@ -14,7 +14,7 @@ from connector_gateway.connectors.crm.mapping.properties import CASTING, Definit
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup, OperationContext
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 from connector_gateway.kit.models import Listing
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.upstream.budget import TypicalRequests

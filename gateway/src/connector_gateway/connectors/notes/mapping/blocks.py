@@ -8,7 +8,7 @@ from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.connectors.notes.value_casts.to_vendor import rich_text
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 
 BLOCKS_PER_REQUEST = 100
 

@@ -7,7 +7,7 @@ from connector_gateway.connectors.notes.mapping.properties import no_property
 from connector_gateway.connectors.notes.models import NotesDatabase
 from connector_gateway.connectors.notes.value_casts.from_vendor import plain_text
 from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 
 
 def databases(sources: Iterable[vendor_models.DataSource]) -> list[NotesDatabase]:

@@ -6,7 +6,7 @@ from typing import Any
 from connector_gateway.connectors.notes import value_casts, vendor_models
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.write_steps import Cast
 

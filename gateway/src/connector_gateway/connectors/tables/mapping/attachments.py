@@ -9,7 +9,7 @@ from connector_gateway.connectors.tables.mapping.records import StoredData, Valu
 from connector_gateway.connectors.tables.models import AttachedFile
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import RemoteFile
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 
 ATTACHMENTS = "multipleAttachments"
 

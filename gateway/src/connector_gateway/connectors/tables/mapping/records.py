@@ -7,7 +7,7 @@ from connector_gateway.connectors.tables import value_casts, vendor_models
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import to_sent_json
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match, nearest_first
 from connector_gateway.kit.models import Page
 from connector_gateway.kit.vendor_model import UnexpectedShape, convert

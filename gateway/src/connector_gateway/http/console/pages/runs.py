@@ -47,14 +47,15 @@ async def show(request: ConsoleRequest) -> Response:
 
 
 async def _key_name(request: ConsoleRequest, key_id: str) -> str:
-    """Return the name of the key of a run, or an empty string if there was none."""
+    """Return the name of the key of a run, with that of its agent, or an empty string if there was none."""
     if not key_id:
         return ""
     try:
         key = await request.management.keys.show(key_id)
     except KeyNotFound:
         return key_id
-    return str(key["name"]) or f"…{key['ending']}"
+    name = str(key["name"]) or f"…{key['ending']}"
+    return f"{name}, {key['agent']}" if key["agent"] and key["agent"] != name else name
 
 
 def _operation(request: ConsoleRequest, run: RunRecord) -> AnyOperation | None:

@@ -1,7 +1,7 @@
 """Aggregation of all errors of a request."""
 
 from connector_gateway.kit.errors import LossyCast, OptionMissing, PropertyNotFound
-from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.combined_errors import combine_errors
 
 
 def test_the_first_error_sets_the_code_and_details_have_their_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.history.vendor_change_counts import (
+from connector_gateway.core.history.vendor_api_change_counts import (
     LOG_SECONDS,
     MAX_PLACES,
     SAMPLE_SECONDS,
@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFo
 from connector_gateway.kit.operation import ApiVersion
 from connector_gateway.kit.upstream.client import Request, RequestRecord
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.upstream.vendor_changes import VendorChange
+from connector_gateway.kit.upstream.vendor_api_changes import VendorChange
 from connector_gateway.kit.vendor_model import VendorModel
 from harness.requirement import requirement
 

@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.upstream.redaction import Redaction, redacting
-from connector_gateway.kit.upstream.vendor_changes import (
+from connector_gateway.kit.upstream.vendor_api_changes import (
     MAX_COMPARED_BYTES,
     MAX_FIELDS,
     OTHER,

@@ -15,7 +15,7 @@ from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.client import Request, RequestRecord
 from connector_gateway.kit.upstream.pool import UpstreamResponse
-from connector_gateway.kit.upstream.vendor_changes import (
+from connector_gateway.kit.upstream.vendor_api_changes import (
     OTHER,
     ChangeKind,
     VendorChange,

@@ -1,4 +1,4 @@
-// Calls go to where this page came from, whatever stands before its path, and nothing is asked of anybody else.
+// Requests go to the origin and base path of this page, and to no other server.
 Scalar.createApiReference("#reference", {
   url: "openapi.json",
   servers: [{ url: new URL(".", location.href).href.replace(/\/$/, "") }],
