@@ -40,7 +40,7 @@ BORROWED = (
 )
 """In place of the locked packages, which need a network: those of this environment."""
 
-READY = f"curl -fsS --retry 30 --retry-delay 1 --cacert {CERTIFICATE} {URL}/readyz"
+READY = f"curl -fs --retry 30 --retry-delay 1 --cacert {CERTIFICATE} {URL}/readyz"
 
 
 @pytest.fixture
