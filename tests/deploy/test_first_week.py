@@ -46,8 +46,8 @@ READY = f"curl -fs --retry 30 --retry-delay 1 --cacert {CERTIFICATE} {URL}/ready
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[VirtualServer]:
     missing = ", ".join(program for program in PROGRAMS if shutil.which(program) is None)
-    if reason := unavailable() or missing:
-        pytest.skip(f"{reason} (see .ci/run for what to install)")
+    if reason := unavailable() or (missing and f"not installed here: {missing}"):
+        pytest.skip(reason)
     folder = tmp_path / "server"
     folder.mkdir()
     with boot(folder) as booted:
