@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
-from connector_gateway.core.writes.created_object_owners import INSERT_ROW
+from connector_gateway.core.writes.created_objects_by_write import INSERT_ROW
 from connector_gateway.core.writes.idempotency import Claim, ClaimName
 from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.core.writes.write_journal import JournalEntry, encryption_context

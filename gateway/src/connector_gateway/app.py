@@ -61,7 +61,7 @@ from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.shutdown import Shutdown
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector, get_or_create_installation
-from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
+from connector_gateway.core.writes.created_objects_by_write import CreatedObjectOwners
 from connector_gateway.core.writes.idempotency import Claims
 from connector_gateway.core.writes.in_doubt_resolution import InDoubtResolver
 from connector_gateway.core.writes.stale_change_detection import ChangeLog

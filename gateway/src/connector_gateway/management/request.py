@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from connector_gateway.core.administrative_actions import Actor
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.error_serialization import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.models import Position

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.core.administrative_actions import act_as
+from connector_gateway.core.audited_actions import act_as
 from connector_gateway.kit.errors import (
     EVERY_REQUEST,
     UNREADABLE_BODY,

@@ -10,7 +10,7 @@ from sqlalchemy import Executable, delete, func, select, update
 from connector_gateway.core.access.audit_trail import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.secrets.vault import Vault

@@ -8,7 +8,7 @@ from sqlalchemy import func, select, update
 
 from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.access.wrong_token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.storage.sql import tables

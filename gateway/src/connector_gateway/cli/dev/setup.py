@@ -43,7 +43,7 @@ from connector_gateway.cli.installation_settings import (
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError

@@ -15,7 +15,7 @@ from connector_gateway.cli.dev.data_folder import DEFAULT_FOLDER, is_running, no
 from connector_gateway.cli.installation_settings import database_url, load_settings, select_settings
 from connector_gateway.cli.output import exit_with_error, show
 from connector_gateway.core.access.operators import BUILT_IN
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamUnavailable
 from connector_gateway.kit.models import Page, Params

@@ -22,7 +22,7 @@ from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
 from connector_gateway.cli.serve.worker_channel import SupervisorChannel, WorkerSpec
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.onboarding_checklist import OnboardingChecklist, read_onboarding_checklist
 from connector_gateway.core.secrets.missing_key_check import MissingSecretKeys
 from connector_gateway.http.console import CONSOLE

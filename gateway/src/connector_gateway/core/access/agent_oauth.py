@@ -23,7 +23,7 @@ from connector_gateway.core.access.keys import (
     parse_bearer,
     to_caller,
 )
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.administrative_actions import Actor, Entry, with_audit_entry
+from connector_gateway.core.audited_actions import Actor, Entry, with_audit_entry
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable

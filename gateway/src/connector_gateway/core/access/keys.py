@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight

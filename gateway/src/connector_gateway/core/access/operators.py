@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, or_, select, update
 
 from connector_gateway.core.access.keys import generate_key, is_well_formed
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight_cache import CACHE_SECONDS, MAX_ROWS, SingleFlight

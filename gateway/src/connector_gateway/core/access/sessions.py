@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from connector_gateway.core.access.operators import BUILT_IN, Operator
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import SecretKeys, token_digest
 from connector_gateway.kit.clock import Clock

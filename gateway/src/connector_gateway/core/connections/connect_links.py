@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import delete, insert, select, update
 
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.background_jobs import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight_cache import MAX_ROWS, SingleFlight

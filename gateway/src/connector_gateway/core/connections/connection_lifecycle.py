@@ -10,7 +10,7 @@ from sqlalchemy import Select, not_, select
 
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import check_workspace
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.connections.account_identity import may_be_same_account
 from connector_gateway.core.connections.account_lookup import AccountLookup
 from connector_gateway.core.connections.connect_links import ConnectLinks

@@ -13,7 +13,7 @@ from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, updat
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.connections.account_identity import AccountIdentity, may_be_same_account
 from connector_gateway.core.connections.change_notification import ConnectionListener
 from connector_gateway.core.connections.connection import (

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import Clock, utc_datetime

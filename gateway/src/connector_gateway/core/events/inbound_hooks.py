@@ -11,7 +11,7 @@ from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.connector_config import ConnectorConfig
 from connector_gateway.core.events.feed import Feed

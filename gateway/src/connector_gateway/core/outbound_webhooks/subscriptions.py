@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.core.outbound_webhooks.delivery_positions import events_after
 from connector_gateway.core.outbound_webhooks.sender import WebhookSender

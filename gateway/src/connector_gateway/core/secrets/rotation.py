@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
-from connector_gateway.core.administrative_actions import with_audit_entry
+from connector_gateway.core.audited_actions import with_audit_entry
 from connector_gateway.core.secrets.vault import NAME_BYTES, Vault
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.storage.sql import tables

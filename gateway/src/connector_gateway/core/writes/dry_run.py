@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.prepared_call import AnyResult, PreparedCall, ReadOnlySteps, object_scope
 from connector_gateway.core.calls.response_envelope import Envelope
-from connector_gateway.core.writes.created_object_owners import CreatedObjectOwners
+from connector_gateway.core.writes.created_objects_by_write import CreatedObjectOwners
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.json_encoding import encode_json

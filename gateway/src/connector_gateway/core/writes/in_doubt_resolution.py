@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from connector_gateway.core.calls.prepared_call import PreparedCall
-from connector_gateway.core.writes.created_object_owners import CompetingWrites, CreatedObjectOwners
+from connector_gateway.core.writes.created_objects_by_write import CompetingWrites, CreatedObjectOwners
 from connector_gateway.core.writes.write_journal import JournalEntry
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.background_jobs import PURGE_STEP
-from connector_gateway.core.writes.created_object_owners import RETENTION_SECONDS
+from connector_gateway.core.writes.created_objects_by_write import RETENTION_SECONDS
 from connector_gateway.core.writes.idempotency import WINDOW_SECONDS
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
 from connector_gateway.storage.sql import tables

@@ -8,8 +8,8 @@
    its objects. If the plan needs no reads, the first intent is stored in the same commit as the claim.
 4. The data learned from a response is stored with the next intent, or with the result.
 5. A step that was sent without a response is in doubt. The core searches upstream for its effect, and accepts only
-   objects that are proven to be its work (``created_object_owners``). The step is sent again only if it has a key and
-   can no longer be carried out.
+   objects that are proven to be its work (``created_objects_by_write``). The step is sent again only if it has a key
+   and can no longer be carried out.
 6. A repeat of a call whose claim is in doubt runs the same operation with the parameters of the first call. It gets
    the recorded plans and results, and continues at the step at which the last attempt ended.
 
@@ -35,7 +35,7 @@ from connector_gateway.core.calls.response_envelope import Envelope, message_wit
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.core.writes.backup_restore_detection import BackupRestoreDetector
-from connector_gateway.core.writes.created_object_owners import (
+from connector_gateway.core.writes.created_objects_by_write import (
     ASSIGN_OBJECT,
     DELETE_ROW,
     DETACH_ROW,

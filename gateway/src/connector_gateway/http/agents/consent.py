@@ -14,7 +14,7 @@ from starlette.responses import Response
 from connector_gateway.core.access.agent_oauth import Agents, Rights
 from connector_gateway.core.access.audit_trail import Audit
 from connector_gateway.core.access.keys import Caller, KeyScope, to_caller
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.http.agents.client_registration import AgentClient, AgentClients, ClientRejected, describe_target

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message
 
 from connector_gateway.core.access.agent_oauth import Agents
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.connections import UsableConnections
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher

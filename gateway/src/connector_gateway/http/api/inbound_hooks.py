@@ -5,7 +5,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.events.inbound_hook_secrets import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.request_bodies import read_raw

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.administrative_actions import Actor
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.http.api.request_bodies import read_raw
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.access.keys import Caller, parse_bearer
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.rate_limit import raise_if_exceeded
-from connector_gateway.core.administrative_actions import Actor
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.prepared_call import UNBOUND
 from connector_gateway.http.api.request_bodies import read_body

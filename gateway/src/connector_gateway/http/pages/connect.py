@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, request_response
 
 from connector_gateway.core.access.audit_trail import Audit
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.core.connections import oauth_flow
 from connector_gateway.core.connections.connect_links import PATH
 from connector_gateway.core.secrets.secret_keys import token_digest

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.sessions import SESSION_SECONDS, Session
-from connector_gateway.core.administrative_actions import Actor, act_as
+from connector_gateway.core.audited_actions import Actor, act_as
 from connector_gateway.http.console.cookies import SESSION, VISITOR, delete_cookie, set_cookie
 from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey

@@ -7,7 +7,7 @@ from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.administrative_actions import Actor
+from connector_gateway.core.audited_actions import Actor
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.response_envelope import Envelope
 from connector_gateway.core.history.runs import Run
