@@ -1,11 +1,12 @@
-"""Clocks for tests: one that is set manually, and an event loop in virtual time."""
+"""Clocks for tests."""
 
 import asyncio
-import selectors
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from connector_gateway.connector_check.virtual_time import VirtualTimeLoop
 
 T = TypeVar("T")
 
@@ -55,31 +56,7 @@ class LoopClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-class _Selector(selectors.SelectSelector):
-    """Never waits: if no event is ready, time advances to the next timer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.time = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        ready = super().select(0)
-        if not ready:
-            assert timeout is not None, "everything waits, and nothing will ever happen"
-            self.time += timeout
-        return ready
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._ticks = _Selector()
-        super().__init__(self._ticks)
-
-    def time(self) -> float:
-        return self._ticks.time
-
-
 def run_in_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run *coroutine* in virtual time and return its result; for code without threads and sockets."""
-    with asyncio.Runner(loop_factory=_Loop) as runner:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(coroutine)

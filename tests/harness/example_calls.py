@@ -83,71 +83,15 @@ def observed(gateway: Gateway) -> bool:
 
 
 def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
-    """The parameters by operationId."""
-    notes, boards, mail = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("notes", "boards", "mail"))
-    chat, crm, tables = (CONNECTORS[name].examples(gateway.examples(name)) for name in ("chat", "crm", "tables"))
-    first, second = boards["list_ids"]
-    base, table = tables["base_id"], tables["table"]
-    posted = gateway.post("/chat/messages", channel=chat["channel"], text="Standup in 5 minutes").data["message_ts"]
+    """The parameters by operationId: the first example of each operation that needs no other server.
+
+    Reads come first, because writes change what they find.
+    """
     return {
-        "notes_list_databases": {"query": "lead", "limit": 2},
-        "notes_create_page": {
-            "database_id": notes["database_id"],
-            "properties": {"Name": "Northwind: renewal"},
-            "children": ["First call went well.", {"type": "bulleted_list_item", "text": "Send the offer"}],
-            "idempotency_key": "northwind-renewal",
-        },
-        "notes_search_pages": {"database_id": notes["database_id"], "property": "Name", "value": "Acme GmbH: pilot"},
-        "notes_update_page": {"page_id": notes["page_id"], "properties": {"Name": "Acme GmbH: pilot, phase 2"}},
-        "notes_read_events": {"limit": 1},
-        "boards_create_card": {
-            "list_id": first,
-            "name": "Press release",
-            "due": "2026-12-01T09:00:00Z",
-            "labels": ["urgent"],
-        },
-        "boards_move_card": {"card_id": boards["card_id"], "list_id": second, "comment": "Ready to start"},
-        "boards_comment_on_card": {
-            "card_id": boards["card_id"],
-            "text": "Ship it",
-            "idempotency_key": "ship-it",
-        },
-        "boards_describe_board": {"board_id": boards["board_id"]},
-        "boards_attach_checklist": {"card_id": boards["card_id"], "name": "Launch", "items": ["Draft", "Review"]},
-        "mail_search_messages": {"q": mail["q"], "limit": 1},
-        "mail_send_message": {
-            "to": ["sam@example.com"],
-            "subject": "Your invoice",
-            "body_html": "<p>It is attached.</p>",
-        },
-        "mail_change_message_labels": {"message_id": mail["message_id"], "add": ["Follow Up"]},
-        "mail_fetch_attachment": {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]},
-        "mail_create_draft": {"to": ["sam@example.com"], "subject": "Next steps", "body_html": "<p>As agreed</p>"},
-        "chat_post_message": {"channel": chat["channel"], "text": "The release is out :tada:"},
-        "chat_edit_message": {"channel": chat["channel"], "message_ts": posted, "text": "Standup in 10 minutes"},
-        "chat_list_channels": {"limit": 1},
-        "chat_add_reaction": {"channel": chat["channel"], "message_ts": posted, "emoji": "eyes"},
-        "chat_read_events": {"limit": 1},
-        "crm_create_or_update_contact": {"email": crm["email"], "properties": {"firstname": "Ana"}},
-        "crm_look_up_contacts": {"email": crm["email"]},
-        "crm_create_deal": {
-            "dealname": "Aurora: 20 seats",
-            "pipeline": crm["pipeline"],
-            "dealstage": crm["stages"][0],
-            "amount": 1250.5,
-            "contact_id": crm["contact_id"],
-        },
-        "crm_update_deal": {"deal_id": crm["deal_id"], "dealstage": crm["stages"][1], "note": "Signed"},
-        "crm_list_properties": {"object_type": "contacts"},
-        "tables_read_records": {"base_id": base, "table": table, "view": tables["view"], "limit": 1},
-        "tables_create_records": {"base_id": base, "table": table, "records": [{"Name": "Northwind"}]},
-        "tables_update_record": {
-            "record_id": tables["record_id"],
-            "base_id": base,
-            "table": table,
-            "fields": {tables["select_field"]: "Won"},
-        },
-        "tables_list_tables": {"base_id": base},
+        f"{name}_{operation.name}": operation.examples[0](connector.examples(gateway.examples(name)))
+        for name, connector in CONNECTORS.items()
+        for operation in sorted(connector.operations, key=lambda one: one.scope)
+        if operation.name != "attach_file"
     }
 
 

@@ -34,12 +34,13 @@ COMMANDS = {
     "verify": (f"{HERE}.verify", "Check the facts about a vendor against a live account."),
     "connectors": (f"{HERE}.connectors", "List the connectors, their packages and capabilities."),
     "new-connector": (f"{HERE}.scaffold.command", "Create the package of a connector, with an emulator and tests."),
+    "connector-check": (f"{HERE}.connector_check", "Check a connector against the emulator of its vendor."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
     "request": (f"{HERE}.vendor_request", "Send a request of your own to a vendor's API."),
 }
 """The module and the summary of each command. Modules are imported when they are needed."""
 
-NEED_SANDBOX = frozenset({"dev", "sandbox"})
+NEED_SANDBOX = frozenset({"dev", "sandbox", "connector-check"})
 WITHOUT_SANDBOX = "'{}' requires the package workspace-sandbox. Run pip install ./sandbox in a checkout of the sources."
 
 NARROW = 50

@@ -40,6 +40,12 @@ Errors = Sequence[type[GatewayError]]
 
 UNKNOWN_REQUESTS = TypicalRequests()
 
+Examples = Mapping[str, Any]
+"""The identifiers of an emulator's default objects, such as that of a page."""
+
+ExampleArguments = Callable[[Examples], Mapping[str, Any]]
+"""Returns valid arguments for a call to the emulator, from its examples."""
+
 STATE_METHODS = {"PATCH", "PUT", "DELETE"}
 """Methods that set a state, and are therefore idempotent and overwrite unless declared otherwise."""
 
@@ -74,6 +80,9 @@ class Operation(Generic[C, P, R]):
 
     permission: Literal["passthrough"] | None = None
     """The permission that its keys need. Such an operation is open to keys with read scope as long as it only reads."""
+
+    examples: tuple[ExampleArguments, ...] = ()
+    """Valid calls to the emulator. For a write that overwrites, the second one gives the same object another state."""
 
     create_client: Callable[["Connector[Any]", UpstreamClient], C] | None = None
     """Returns the client of a call. None for the connector's own."""
@@ -156,12 +165,19 @@ class OperationDecorator(Protocol):
         """Return the declaration of *perform*, read from its name, annotations and docstring."""
 
 
-def reads(route: str, *, errors: Errors = (), requests: TypicalRequests = UNKNOWN_REQUESTS) -> OperationDecorator:
+def reads(
+    route: str,
+    *,
+    errors: Errors = (),
+    requests: TypicalRequests = UNKNOWN_REQUESTS,
+    examples: Sequence[ExampleArguments] = (),
+) -> OperationDecorator:
     """Declare an operation that changes nothing, whatever its method.
 
-    *route* is ``METHOD /path/{parameter}``. *requests* are those that a typical call sends to the vendor.
+    *route* is ``METHOD /path/{parameter}``. *requests* are those that a typical call sends to the vendor, and
+    *examples* the arguments of calls that succeed on the emulator.
     """
-    return _declare(route, "read", errors, requests)
+    return _declare(route, "read", errors, requests, examples)
 
 
 def writes(
@@ -172,11 +188,13 @@ def writes(
     overwrites: bool = False,
     idempotent: bool | None = None,
     targets: Iterable[str] = (),
+    examples: Sequence[ExampleArguments] = (),
 ) -> OperationDecorator:
     """Declare an operation that writes, in steps (``OperationContext.step``).
 
     It overwrites if its method does, or if *overwrites* is set. It is idempotent if its method is, unless *idempotent*
-    is set. *targets* are body parameters that name the object it acts on. *requests* is as in ``reads``.
+    is set. *targets* are body parameters that name the object it acts on. *requests* and *examples* are as in
+    ``reads``; if it overwrites, its second example gives the object of the first one another state.
     """
     sets_state = route.partition(" ")[0] in STATE_METHODS
     return _declare(
@@ -184,6 +202,7 @@ def writes(
         "write",
         errors,
         requests,
+        examples,
         overwrites=overwrites or sets_state,
         idempotent=sets_state if idempotent is None else idempotent,
         targets=targets,
@@ -195,6 +214,7 @@ def _declare(
     scope: Scope,
     errors: Errors,
     requests: TypicalRequests,
+    examples: Sequence[ExampleArguments],
     *,
     overwrites: bool = False,
     idempotent: bool = True,
@@ -221,13 +241,10 @@ def _declare(
             overwrites=overwrites,
             idempotent=idempotent,
             targets=frozenset(targets),
+            examples=tuple(examples),
         )
 
     return declare
-
-
-Examples = Mapping[str, Any]
-"""The identifiers of an emulator's default objects, such as that of a page."""
 
 
 @dataclass(frozen=True)
@@ -236,8 +253,7 @@ class SampleCall:
 
     title: str
     operation: AnyOperation
-    arguments: Callable[[Examples], Mapping[str, Any]]
-    """Returns the parameters of the call, from the emulator's examples."""
+    arguments: ExampleArguments
 
 
 @dataclass(frozen=True, slots=True)

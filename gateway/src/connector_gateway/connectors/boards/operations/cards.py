@@ -100,6 +100,14 @@ POST_COMMENT = WriteStep(
     errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard],
     targets=["list_id"],
     requests=TypicalRequests(3 * REQUEST, 3 * REQUEST, "list and labels: Trello accepts cards in archived lists"),
+    examples=[
+        lambda one: {
+            "list_id": one["list_ids"][0],
+            "name": "Press release",
+            "due": "2026-12-01T09:00:00Z",
+            "labels": ["urgent"],
+        }
+    ],
 )
 async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
     """Create a new card in a list of a board, at its bottom.
@@ -116,6 +124,10 @@ async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.Crea
     errors=[*ON_A_CARD, ListNotFound],
     overwrites=True,
     requests=TypicalRequests(4 * REQUEST, 4 * REQUEST, "card and list, concurrently; a comment"),
+    examples=[
+        lambda one: {"card_id": one["card_id"], "list_id": one["list_ids"][1], "comment": "Ready to start"},
+        lambda one: {"card_id": one["card_id"], "list_id": one["list_ids"][0]},
+    ],
 )
 async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
     """Move a card to another list of its board, to the top or the bottom, optionally with a comment.
@@ -133,7 +145,12 @@ async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCar
     return mapping.moved_card(move, moved, comment_posted=comment is not None)
 
 
-@writes("POST /cards/{card_id}/comments", errors=ON_A_CARD, requests=TypicalRequests(REQUEST, REQUEST))
+@writes(
+    "POST /cards/{card_id}/comments",
+    errors=ON_A_CARD,
+    requests=TypicalRequests(REQUEST, REQUEST),
+    examples=[lambda one: {"card_id": one["card_id"], "text": "Ship it", "idempotency_key": "ship-it"}],
+)
 async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> models.Comment:
     """Post a comment on a card.
 

@@ -86,6 +86,7 @@ ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambd
     "POST /cards/{card_id}/checklists",
     errors=ON_A_CARD,
     requests=TypicalRequests(4 * REQUEST, 4 * REQUEST, "existing checklists; two items"),
+    examples=[lambda one: {"card_id": one["card_id"], "name": "Launch", "items": ["Draft", "Review"]}],
 )
 async def attach_checklist(ctx: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.

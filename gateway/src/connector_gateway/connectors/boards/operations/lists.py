@@ -14,6 +14,7 @@ from connector_gateway.kit.upstream.budget import TypicalRequests
     "GET /lists",
     errors=[BoardNotAuthorised],
     requests=TypicalRequests(3 * REQUEST, 3 * REQUEST, "1,000 cards each until a page is empty, concurrently"),
+    examples=[lambda one: {"board_id": one["board_id"]}],
 )
 async def describe_board(ctx: BoardsCall, params: DescribeBoard) -> BoardDescription:
     """Describe a board: its open lists (columns) with the number of cards in each, and its labels.

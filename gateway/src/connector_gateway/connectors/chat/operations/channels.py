@@ -30,7 +30,11 @@ NAME_ERRORS = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelLi
 """Errors that outdated cached names may cause."""
 
 
-@reads("GET /channels", requests=TypicalRequests(requests("channels"), requests("channels")))
+@reads(
+    "GET /channels",
+    requests=TypicalRequests(requests("channels"), requests("channels")),
+    examples=[lambda _: {"limit": 1}],
+)
 async def list_channels(ctx: ChatCall, params: ListChannels) -> Page[Channel]:
     """List the channels that the connection can post to, public and private.
 

@@ -15,6 +15,7 @@ from connector_gateway.kit.upstream.budget import TypicalRequests
     "GET /events",
     errors=NAME_ERRORS,
     requests=TypicalRequests(requests("identity"), requests("identity"), "authorisation"),
+    examples=[lambda _: {"limit": 1}],
 )
 async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that people wrote in the watched channels, oldest first.

@@ -81,6 +81,7 @@ EDIT = WriteStep(
         POST_REQUEST,
         "workspace's URL; channels of a name in two lists, concurrently",
     ),
+    examples=[lambda one: {"channel": one["channel"], "text": "The release is out :tada:"}],
 )
 async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     """Send a message to a channel or a person, or a reply in a thread.
@@ -106,6 +107,10 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     requests=TypicalRequests(
         requests("own channels", "channels", "channels", "edits"), requests("edits"), "channels of a name"
     ),
+    examples=[
+        lambda one: {"channel": one["channel"], "message_ts": one["message_ts"], "text": "Standup in 10 minutes"},
+        lambda one: {"channel": one["channel"], "message_ts": one["message_ts"], "text": "Standup is over"},
+    ],
 )
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
     """Change the text of a message that was posted through this connection.

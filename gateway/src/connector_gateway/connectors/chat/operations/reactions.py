@@ -56,6 +56,7 @@ REACT = WriteStep(
     requests=TypicalRequests(
         requests("own channels", "channels", "channels", "reactions"), requests("reactions"), "channels of a name"
     ),
+    examples=[lambda one: {"channel": one["channel"], "message_ts": one["message_ts"], "emoji": "eyes"}],
 )
 async def add_reaction(ctx: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message. An existing reaction is left unchanged.

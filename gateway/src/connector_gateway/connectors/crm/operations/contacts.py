@@ -155,6 +155,10 @@ UPDATE_HOLDER = WriteStep(
     requests=TypicalRequests(
         4 * REQUEST + SEARCH_REQUEST, 3 * REQUEST + SEARCH_REQUEST, "properties, contact, company, concurrently; a link"
     ),
+    examples=[
+        lambda one: {"email": one["email"], "properties": {"firstname": "Ana"}},
+        lambda one: {"email": one["email"], "properties": {"firstname": "Anna"}},
+    ],
 )
 async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
@@ -182,6 +186,7 @@ async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) 
     "GET /contacts",
     errors=[errors.PropertyNotFound, errors.LossyCast],
     requests=TypicalRequests(3 * REQUEST, REQUEST, "active and former owners"),
+    examples=[lambda one: {"email": one["email"]}, lambda _: {"limit": 3}],
 )
 async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property such as their owner, or all of them.

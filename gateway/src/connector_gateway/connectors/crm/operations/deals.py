@@ -131,6 +131,15 @@ LOG_NOTE = WriteStep(
     "POST /deals",
     errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS],
     requests=TypicalRequests(3 * REQUEST, 2 * REQUEST, "pipelines and contact, concurrently"),
+    examples=[
+        lambda one: {
+            "dealname": "Aurora: 20 seats",
+            "pipeline": one["pipeline"],
+            "dealstage": one["stages"][0],
+            "amount": 1250.5,
+            "contact_id": one["contact_id"],
+        }
+    ],
 )
 async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a new deal in a stage of a pipeline.
@@ -146,6 +155,10 @@ async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     errors=[DealNotFound, *CASTING, *MOVE_ERRORS],
     idempotent=False,
     requests=TypicalRequests(4 * REQUEST, 3 * REQUEST, "deal, for its former stage; pipelines; a note"),
+    examples=[
+        lambda one: {"deal_id": one["deal_id"], "dealstage": one["stages"][1], "note": "Signed"},
+        lambda one: {"deal_id": one["deal_id"], "dealstage": one["stages"][0]},
+    ],
 )
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Change a deal: move it to another stage, write properties such as its amount, and log a note.

@@ -39,7 +39,11 @@ def within_portal(intent: StepInput) -> str:
     return str(intent["portal"])
 
 
-@reads("GET /properties", requests=TypicalRequests(3 * REQUEST, REQUEST, "active and former owners"))
+@reads(
+    "GET /properties",
+    requests=TypicalRequests(3 * REQUEST, REQUEST, "active and former owners"),
+    examples=[lambda _: {"object_type": "contacts"}],
+)
 async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties that contacts, companies or deals have, with their types and options.
 

@@ -23,6 +23,7 @@ from connector_gateway.kit.upstream.budget import TypicalRequests
     "GET /attachments/{attachment_id}",
     errors=[MessageNotFound, AttachmentNotFound],
     requests=TypicalRequests(requests(20), requests(20)),
+    examples=[lambda one: {"message_id": one["message_id"], "attachment_id": one["attachment_id"]}],
 )
 async def fetch_attachment(ctx: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment of an email message, as a short-lived download link or as base64.

@@ -83,6 +83,10 @@ CHANGE_LABELS = WriteStep(
     overwrites=True,
     idempotent=True,
     requests=TypicalRequests(requests(1, 5), requests(5), "labels"),
+    examples=[
+        lambda one: {"message_id": one["message_id"], "add": ["Follow Up"]},
+        lambda one: {"message_id": one["message_id"], "remove": ["Follow Up"]},
+    ],
 )
 async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to an email and strip others from it, by their names.

@@ -48,6 +48,7 @@ class LoadedMessage:
 @reads(
     "GET /messages",
     requests=TypicalRequests(requests(5, 1, 20), requests(5, 20), "list and labels, concurrently; each message"),
+    examples=[lambda one: {"q": one["q"], "limit": 1}],
 )
 async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
     """Find and read emails in the mailbox, newest first.

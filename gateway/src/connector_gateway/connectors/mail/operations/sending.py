@@ -125,6 +125,7 @@ DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
     requests=TypicalRequests(
         requests(1, 10) + SEND_REQUEST, requests(10) + SEND_REQUEST, "sender's addresses; a draft"
     ),
+    examples=[lambda _: {"to": ["sam@example.com"], "subject": "Your invoice", "body_html": "<p>It is attached.</p>"}],
 )
 async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or reply inside a thread.
@@ -149,6 +150,7 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     "POST /drafts",
     errors=[errors.InvalidRecipient],
     requests=TypicalRequests(requests(1, 10), requests(10), "sender's addresses"),
+    examples=[lambda _: {"to": ["sam@example.com"], "subject": "Next steps", "body_html": "<p>As agreed</p>"}],
 )
 async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
     """Save an email as an unsent draft, which a person can check and send.

@@ -44,6 +44,7 @@ SKEW_SECONDS = 180.0
     requests=TypicalRequests(
         4 * REQUEST, 3 * REQUEST, "two pages, the first again as edits move databases to it; a title"
     ),
+    examples=[lambda _: {"query": "lead", "limit": 2}, lambda _: {}],
 )
 async def list_databases(ctx: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, last edited first.

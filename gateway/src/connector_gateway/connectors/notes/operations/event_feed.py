@@ -8,7 +8,11 @@ from connector_gateway.kit.operation import reads
 from connector_gateway.kit.upstream.budget import TypicalRequests
 
 
-@reads("GET /events", requests=TypicalRequests(REQUEST, REQUEST, "authorisation"))
+@reads(
+    "GET /events",
+    requests=TypicalRequests(REQUEST, REQUEST, "authorisation"),
+    examples=[lambda _: {"limit": 1}],
+)
 async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
     """Read what changed: pages that were created and properties that were updated, oldest first.
 

@@ -113,6 +113,14 @@ CHANGE_PAGE = WriteStep(
     errors=[errors.DatabaseNotShared, errors.AmbiguousDatabase, errors.PageNotFound, errors.UnsupportedBlock, *CASTING],
     targets=["database_id"],
     requests=TypicalRequests(3 * REQUEST, REQUEST, "database and data source, for types"),
+    examples=[
+        lambda one: {
+            "database_id": one["database_id"],
+            "properties": {"Name": "Northwind: renewal"},
+            "children": ["First call went well.", {"type": "bulleted_list_item", "text": "Send the offer"}],
+            "idempotency_key": "northwind-renewal",
+        }
+    ],
 )
 async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page: add a row to a database, with its properties and a body.
@@ -141,6 +149,10 @@ async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     "PATCH /pages/{page_id}",
     errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING],
     requests=TypicalRequests(3 * REQUEST, 2 * REQUEST, "the page, for its data source and last edit"),
+    examples=[
+        lambda one: {"page_id": one["page_id"], "properties": {"Name": "Acme GmbH: pilot, phase 2"}},
+        lambda one: {"page_id": one["page_id"], "properties": {"Name": "Acme GmbH: contract"}},
+    ],
 )
 async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Set properties of an existing page, move it to the trash, or restore it.

@@ -17,6 +17,7 @@ from connector_gateway.kit.upstream.budget import TypicalRequests
     "POST /pages/search",
     errors=[DatabaseNotShared, PropertyNotFound],
     requests=TypicalRequests(3 * REQUEST, REQUEST, "database and data source"),
+    examples=[lambda one: {"database_id": one["database_id"], "property": "Name", "value": one["title"]}],
 )
 async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     """Find the pages of one database by the value of a property. Every match is returned.

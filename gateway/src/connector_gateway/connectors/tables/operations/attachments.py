@@ -109,6 +109,7 @@ def attach_step(loaded: LoadedFile) -> WriteStep[TablesCall]:
     ],
     targets=["record_id", "field"],
     requests=TypicalRequests(BASES_REQUEST + 7 * REQUEST, 2 * REQUEST, "the record, without `base_id` in all bases"),
+    examples=[lambda one: {"record_id": one["record_id"], "field": one["attachment_field"], "url": one["url"]}],
 )
 async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file from a public link to a record, in an attachment field.

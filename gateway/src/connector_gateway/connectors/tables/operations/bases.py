@@ -30,7 +30,12 @@ OUTDATED = (*REJECTIONS, TableNotFound, ViewNotFound)
 """Errors that an outdated cached schema may cause."""
 
 
-@reads("GET /tables", errors=[BaseNotFound], requests=TypicalRequests(REQUEST, REQUEST))
+@reads(
+    "GET /tables",
+    errors=[BaseNotFound],
+    requests=TypicalRequests(REQUEST, REQUEST),
+    examples=[lambda one: {"base_id": one["base_id"]}],
+)
 async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their fields (columns), field types and views.
 

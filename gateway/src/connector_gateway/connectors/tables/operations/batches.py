@@ -79,6 +79,7 @@ CREATE_RECORDS = WriteStep(
     errors=[*MISSING, errors.TooManyRecords],
     targets=["base_id", "table"],
     requests=TypicalRequests(2 * REQUEST, REQUEST, "tables, for types"),
+    examples=[lambda one: {"base_id": one["base_id"], "table": one["table"], "records": [{"Name": "Northwind"}]}],
 )
 async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Add up to ten new records (rows) to a table, and report the success of each.

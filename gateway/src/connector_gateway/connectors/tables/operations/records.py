@@ -50,7 +50,12 @@ UPDATE_RECORD = WriteStep(
 )
 
 
-@reads("GET /records", errors=[*MISSING, ViewNotFound], requests=TypicalRequests(2 * REQUEST, REQUEST, "tables"))
+@reads(
+    "GET /records",
+    errors=[*MISSING, ViewNotFound],
+    requests=TypicalRequests(2 * REQUEST, REQUEST, "tables"),
+    examples=[lambda one: {"base_id": one["base_id"], "table": one["table"], "view": one["view"], "limit": 1}],
+)
 async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     """Read records (rows) of a table, or of a view with its own filter and order.
 
@@ -79,6 +84,20 @@ async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     errors=[*MISSING, RecordNotFound, *CASTING],
     targets=["base_id", "table"],
     requests=TypicalRequests(2 * REQUEST, REQUEST, "tables, for types"),
+    examples=[
+        lambda one: {
+            "record_id": one["record_id"],
+            "base_id": one["base_id"],
+            "table": one["table"],
+            "fields": {one["select_field"]: "Won"},
+        },
+        lambda one: {
+            "record_id": one["record_id"],
+            "base_id": one["base_id"],
+            "table": one["table"],
+            "fields": {one["select_field"]: "Open"},
+        },
+    ],
 )
 async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Set fields of one existing record.

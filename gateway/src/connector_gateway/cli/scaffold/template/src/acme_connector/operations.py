@@ -54,7 +54,7 @@ async def _find(ctx: AcmeContext, _: StepInput, sent: SentStep) -> Sequence[Matc
 CREATE = WriteStep[AcmeContext]("create the item", _create, _find)
 
 
-@reads("GET /items")
+@reads("GET /items", examples=[lambda _: {"limit": 2}])
 async def list_items(ctx: AcmeContext, params: ListAcmeItems) -> Page[AcmeItem]:
     """List the items, oldest first."""
     page = await ctx.upstream.list_items(limit=params.limit, page=ctx.position["page"] if ctx.position else None)
@@ -62,7 +62,7 @@ async def list_items(ctx: AcmeContext, params: ListAcmeItems) -> Page[AcmeItem]:
     return Page[AcmeItem](items=items, position={"page": page.next_page} if page.next_page else None)
 
 
-@writes("POST /items")
+@writes("POST /items", examples=[lambda _: {"title": "Once"}])
 async def create_item(ctx: AcmeContext, params: CreateAcmeItem) -> AcmeItem:
     """Create an item."""
     created = await ctx.step(CREATE, {"title": params.title})
