@@ -17,6 +17,7 @@ from harness.secret_leaks import LEAKS
 from workspace_sandbox import EMULATORS
 
 TEMPLATE = Path(scaffold.__file__).parent / "template"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "asana-connector"
 FAULTS = {
     "adopts_strangers": "evidence",
     "writes_twice": "written-once",
@@ -62,6 +63,14 @@ def test_nothing_is_found_in_a_connector_without_faults(planted: ModuleType) -> 
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_nothing_is_found_in_the_connectors_of_the_gateway(name: str) -> None:
     assert [] == [one for result in run_checks(CONNECTORS[name], EMULATORS[name]) for one in result.findings]
+
+
+@requirement("packages-6")
+def test_nothing_is_found_in_the_example_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE / "src")
+    connector, emulator = import_module("asana_connector").ASANA, import_module("asana_connector.emulator")
+
+    assert [] == [one for result in run_checks(connector, emulator.AsanaEmulator) for one in result.findings]
 
 
 @pytest.fixture

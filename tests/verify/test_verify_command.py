@@ -213,6 +213,14 @@ def test_a_missing_permission_contradicts_nothing(gateway: Gateway, verify: Veri
 
 
 @requirement("requests-16")
+def test_a_key_that_only_reads_contradicts_nothing(gateway: Gateway) -> None:
+    result = Verify(gateway.with_key(passthrough=True, scope="read")).run("notes")
+
+    assert 0 == result.exit_code, result.output
+    assert "data-source-search\tnot checkable here\t\t\tThe key may only read." in result.stdout
+
+
+@requirement("requests-16")
 def test_a_vendor_at_its_limit_contradicts_nothing(
     gateway: Gateway, verify: Verify, connector: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,7 +83,12 @@ UPDATE = WriteStep[AsanaContext](
 )
 
 
-@reads("GET /projects/{project_id}/tasks", errors=[ProjectNotFound], requests=ONE)
+@reads(
+    "GET /projects/{project_id}/tasks",
+    errors=[ProjectNotFound],
+    requests=ONE,
+    examples=[lambda one: {"project_id": one["project_id"], "limit": 2}],
+)
 async def list_tasks(ctx: AsanaContext, params: ListTasks) -> Page[Task]:
     """List the tasks of a project, in the project's order."""
     offset = ctx.position["offset"] if ctx.position else None
@@ -92,7 +97,11 @@ async def list_tasks(ctx: AsanaContext, params: ListTasks) -> Page[Task]:
     return Page[Task](items=tasks, position={"offset": page.next_page.offset} if page.next_page else None)
 
 
-@writes("POST /projects/{project_id}/tasks", requests=ONE)
+@writes(
+    "POST /projects/{project_id}/tasks",
+    requests=ONE,
+    examples=[lambda one: {"project_id": one["project_id"], "name": "Book a room"}],
+)
 async def create_task(ctx: AsanaContext, params: CreateTask) -> Task:
     """Create a task in a project.
 
@@ -110,7 +119,15 @@ async def create_task(ctx: AsanaContext, params: CreateTask) -> Task:
     return _to_task(await ctx.step(step, {"task": planned["task"]}))
 
 
-@writes("PATCH /tasks/{task_id}", errors=[TaskNotFound], requests=ONE)
+@writes(
+    "PATCH /tasks/{task_id}",
+    errors=[TaskNotFound],
+    requests=ONE,
+    examples=[
+        lambda one: {"task_id": one["task_id"], "completed": True},
+        lambda one: {"task_id": one["task_id"], "completed": False},
+    ],
+)
 async def update_task(ctx: AsanaContext, params: UpdateTask) -> Task:
     """Change a task: its name, notes or due date, or whether it is completed."""
     changes = _fields(params, "name", "notes", "completed", "due_on")
@@ -119,7 +136,7 @@ async def update_task(ctx: AsanaContext, params: UpdateTask) -> Task:
     return _to_task(await ctx.step(UPDATE, {"task_id": params.task_id, "changes": changes}))
 
 
-@reads("GET /events", requests=ONE)
+@reads("GET /events", requests=ONE, examples=[lambda _: {"limit": 1}])
 async def read_events(ctx: AsanaContext, params: ReadTaskEvents) -> Page[TaskEvent]:
     """Read what changed in the tasks of the watched projects, oldest first.
 

@@ -10,7 +10,7 @@ from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.oauth.server import Grant, Token
 from workspace_sandbox.kit.oauth.standard import OAuthError, StandardOAuth
 
-CREDENTIALS = {"token": "2/1201/1202:5f0c7a", "refresh_token": "2/1201/9d41b3"}
+CREDENTIALS = {"token": "2/1201/1202:5f0c7ab84e19d26c03", "refresh_token": "2/1201/9d41b3c8e057f26a14"}
 """The tokens of the gateway's app for the first user."""
 
 PERSONAL = {"token": "2/1201/1203:e27b60"}

@@ -53,7 +53,7 @@ class AcmeEvent(Result):
     observed_at: UtcDatetime
 
 
-@reads("GET /events")
+@reads("GET /events", examples=[lambda _: {"limit": 1}])
 async def read_events(ctx: OperationContext[AcmeClient], params: ReadAcmeEvents) -> Page[AcmeEvent]:
     """Read what changed, oldest first."""
     return await ctx.events.page(
