@@ -221,6 +221,14 @@ def test_a_key_that_only_reads_contradicts_nothing(gateway: Gateway) -> None:
 
 
 @requirement("requests-16")
+def test_a_key_that_only_reads_checks_every_vendor(gateway: Gateway, connector: str) -> None:
+    result = Verify(gateway.with_key(passthrough=True, scope="read")).run(connector)
+
+    assert 0 == result.exit_code, result.output
+    assert "\tconfirmed" in result.stdout
+
+
+@requirement("requests-16")
 def test_a_vendor_at_its_limit_contradicts_nothing(
     gateway: Gateway, verify: Verify, connector: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
