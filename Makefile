@@ -59,7 +59,7 @@ LISTED := guide reference
 
 docs: .venv/docs  ## Build the documentation site in .site/html; fails on warnings and on anything fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
-	@find *.md client docs gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
+	@find *.md client docs examples gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
 	  tar -c -T - | tar -x -C .site/pages
 	@cd .site/pages/docs && for folder in $(LISTED); do test -e $$folder/README.md || { cd $$folder && \
 	  find . -name '*.md' | sort | while read -r page; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \

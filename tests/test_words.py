@@ -41,7 +41,7 @@ RIDDLE = re.compile(r"(What|How|Where|Who|Whoever|Which|When|Those|The same)\b")
 """Openings that announce a noun without naming it."""
 
 
-FOLDERS = ("*/src", "*/tests", "tests", "benchmarks", "tools")
+FOLDERS = ("*/src", "*/tests", "examples", "tests", "benchmarks", "tools")
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

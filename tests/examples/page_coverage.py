@@ -26,6 +26,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
     f"{GUIDE}/generated-clients.md": ("gateway/tests/clients/test_generated.py", {"python": 1, "typescript": 1}),
     f"{GUIDE}/operate/backup.md": ("tests/deploy/test_backup.py", {"sh": 5}),
+    f"{GUIDE}/operate/first-week.md": ("tests/deploy/test_first_week.py", {"sh": 13}),
     "sandbox/README.md": ("sandbox/tests/guides/test_guide_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,

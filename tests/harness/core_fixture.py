@@ -198,6 +198,8 @@ LABEL = WriteStep(
 
 BLIND = WriteStep("put the thing", _put, _find_nothing)
 
+UNPROVABLE = WriteStep[OperationContext[ShelfClient]]("put the thing", _put, None)
+
 
 @writes("POST /things")
 async def put_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
@@ -244,6 +246,12 @@ async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> 
 async def put_blindly(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Create a thing that cannot be searched."""
     return Thing(thing_id=(await call.step(BLIND, {"name": params.name}))["id"])
+
+
+@writes("POST /unprovable")
+async def put_unprovably(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
+    """Create a thing for which there is no search."""
+    return Thing(thing_id=(await call.step(UNPROVABLE, {"name": params.name}))["id"])
 
 
 @writes("POST /pairs")

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -31,6 +32,7 @@ from harness.wait import wait_until
 
 COMMAND = ["-P", "-m", "connector_gateway"]
 TEMPLATE = Path(scaffold.__file__).parent / "template"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "asana-connector"
 
 
 def install(folder: Path, module: str, entry_points: str, name: str = "extra") -> Path:
@@ -56,24 +58,32 @@ def run(
 
 @dataclass(frozen=True)
 class Package:
-    """A package that the scaffold created, and a Python in which it is installed."""
+    """A package, and a Python in which its ``make test`` installs it."""
 
     folder: Path
     python: Path
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
-    """The package ``links``, tested and installed in an environment of its own by ``make test``."""
-    folder = tmp_path_factory.mktemp("created")
-    created = run("new-connector", "links", "--into", str(folder))
+def create_package(folder: Path, *options: str) -> Package:
+    """Create the package ``links`` in *folder*."""
+    created = run("new-connector", "links", "--into", str(folder), *options)
     assert 0 == created.returncode, created.stderr
+    return Package(folder / "links-connector", create_python(folder))
+
+
+def create_python(folder: Path) -> Path:
+    """Return the Python of a new environment in *folder*, with everything that is installed here, including pip."""
     environment = folder / "venv"
     venv.create(environment, with_pip=False)
-    # With everything that is installed here, including pip.
     packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "installed.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
-    return Package(folder / "links-connector", environment / "bin" / "python")
+    return environment / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    """A package with all options."""
+    return create_package(tmp_path_factory.mktemp("created"), "--oauth", "--events")
 
 
 def make(package: Package, target: str) -> "subprocess.CompletedProcess[str]":
@@ -90,7 +100,39 @@ def test_a_new_package_passes_its_tests(package: Package) -> None:
     tested = make(package, "test")
 
     assert 0 == tested.returncode, tested.stdout + tested.stderr
-    assert "8 passed" in tested.stdout
+    assert "14 passed" in tested.stdout
+
+
+@requirement("packages-5")
+def test_a_new_package_without_options_passes_its_tests(tmp_path: Path) -> None:
+    tested = make(create_package(tmp_path), "test")
+
+    assert 0 == tested.returncode, tested.stdout + tested.stderr
+    assert "10 passed" in tested.stdout
+
+
+@requirement("packages-5")
+@pytest.mark.parametrize(("option", "has_both"), [("--oauth", "True False\n"), ("--events", "False True\n")])
+def test_a_new_package_has_only_the_chosen_option(tmp_path: Path, option: str, has_both: str) -> None:
+    folder = create_package(tmp_path, option).folder
+    code = "from links_connector import LINKS, emulator; print(LINKS.oauth is not None, LINKS.event_source is not None)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], env=environment(folder / "src"), capture_output=True, text=True, check=False
+    )
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+
+    assert has_both == loaded.stdout, loaded.stderr
+    assert not any("--oauth" in text or "--events" in text for text in texts)
+
+
+@requirement("packages-1")
+def test_the_example_of_a_package_passes_its_tests(tmp_path: Path) -> None:
+    folder = tmp_path / EXAMPLE.name
+    shutil.copytree(EXAMPLE, folder)
+    tested = make(Package(folder, create_python(tmp_path)), "test")
+
+    assert 0 == tested.returncode, tested.stdout + tested.stderr
+    assert "30 passed" in tested.stdout
 
 
 @requirement("packages-6")
@@ -255,7 +297,7 @@ def test_commands_know_the_connector_of_a_package(installation: Installation) ->
     rows = {row["name"]: row for row in json.loads(listed.stdout)}
     assert "First" in called.stdout, called.stderr
     assert [*CONNECTORS, "broken", "links"] == [*rows]
-    assert ("links-connector", "0.1.0", 2, "") == tuple(
+    assert ("links-connector", "0.1.0", 3, "") == tuple(
         rows["links"][name] for name in ("origin", "version", "operations", "problem")
     )
     assert "no licence" in rows["broken"]["problem"]
@@ -342,6 +384,8 @@ def test_a_package_that_cannot_be_imported_is_reported(
         ("operations=(*ACME.operations, unknown_path)", "unknown_path has no parameter item_id"),
         ("operations=(*ACME.operations, outside)", "the route of outside, GET /../keys, is invalid."),
         ("operations=(*ACME.operations, request)", "the name request is reserved."),
+        ("operations=ACME.operations[:2]", "it observes events, but has no operation read_events."),
+        ("operations=(*ACME.operations[:2], read_events)", "read_events has no parameter type, a Literal of the types"),
         ("operations=(*ACME.operations, shadow)", "its model CreateCard has the name of a model of boards."),
     ],
 )
@@ -385,6 +429,7 @@ unknown_path = named("unknown_path", "GET /items/{item_id}")
 outside = named("outside", "GET /../keys")
 request = named("request", "GET /requests")
 shadow = named("shadow", "POST /cards", write)
+read_events = named("read_events", "GET /events")
 """
 
 

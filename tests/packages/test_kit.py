@@ -15,6 +15,7 @@ from harness.requirement import requirement
 KIT = "connector_gateway.kit"
 PACKAGES = [path.parent for path in Path(connectors.__file__).parent.glob("*/__init__.py")]
 TEMPLATE = Path(scaffold.__file__).parent / "template" / "src" / "acme_connector"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "asana-connector" / "src" / "asana_connector"
 PUBLIC = {KIT, *(f"{KIT}.{name}" for name in PUBLIC_MODULES)}
 
 
@@ -29,7 +30,7 @@ def imports(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @requirement("packages-4")
-@pytest.mark.parametrize("folder", [*PACKAGES, TEMPLATE], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*PACKAGES, TEMPLATE, EXAMPLE], ids=lambda folder: folder.name)
 def test_a_connector_imports_only_the_public_kit(folder: Path) -> None:
     own = f"connector_gateway.connectors.{folder.name}"
     imported = [(module, name) for module, name in imports(folder) if not f"{module}.".startswith(f"{own}.")]

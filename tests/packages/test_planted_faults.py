@@ -15,6 +15,7 @@ from harness.requirement import requirement
 from harness.secret_leaks import LEAKS
 
 TEMPLATE = Path(scaffold.__file__).parent / "template"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "asana-connector"
 FAULTS = {
     "adopts_strangers": "evidence",
     "writes_twice": "written-once",
@@ -54,6 +55,14 @@ def test_nothing_is_found_in_a_connector_without_faults(planted: ModuleType) -> 
 
     assert [] == [one for one in results if not one.passed or not one.histories]
     assert list(CHECKS) == [one.check for one in results]
+
+
+@requirement("packages-6")
+def test_nothing_is_found_in_the_example_of_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE / "src")
+    connector, emulator = import_module("asana_connector").ASANA, import_module("asana_connector.emulator")
+
+    assert [] == [one for result in run_checks(connector, emulator.AsanaEmulator) for one in result.findings]
 
 
 @pytest.fixture

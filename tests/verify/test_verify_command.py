@@ -214,6 +214,14 @@ FORBIDDEN = {"object": "error", "status": 403, "code": "restricted_resource", "m
 
 
 @requirement("requests-16")
+@requirement("requests-16")
+def test_a_key_that_only_reads_contradicts_nothing(gateway: Gateway) -> None:
+    result = Verify(gateway.with_key(passthrough=True, scope="read")).run("notes")
+
+    assert 0 == result.exit_code, result.output
+    assert "data-source-search\tnot checkable here\t\t\tThe key may only read." in result.stdout
+
+
 def test_a_vendor_at_its_limit_contradicts_nothing(gateway: Gateway, verify: Verify) -> None:
     gateway.fault("notes", fault="throttle", times=1000, seconds=3600)
     result = verify.run("notes")

@@ -275,7 +275,8 @@ def _configure(reader: SettingsReader, connector: AnyConnector) -> ConnectorConf
     if observing is None:
         return ConnectorConfig(connector, addresses, _budgets(reader, connector), settle, client=client, api_key=key)
     every = reader.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
-    secrets = tuple(filter(None, reader.text(f"{prefix}_HOOK_SECRET", "").split(",")))
+    hook_secret = "" if observing.receive is None else reader.text(f"{prefix}_HOOK_SECRET", "")
+    secrets = tuple(filter(None, hook_secret.split(",")))
     return ConnectorConfig(connector, addresses, _budgets(reader, connector), settle, every, secrets, client, key)
 
 

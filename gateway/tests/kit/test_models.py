@@ -1,12 +1,13 @@
 """The JSON of results."""
 
 from base64 import b64decode
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from connector_gateway.kit.models import BOUNDARY, Base64, Base64Bytes, Result, UtcDatetime, json_pieces
+from connector_gateway.kit.models import BOUNDARY, Base64, Base64Bytes, Day, Params, Result, UtcDatetime, json_pieces
 from harness.requirement import requirement
 
 PIECES = [b"ABC", b"DEF", b"G"]
@@ -93,3 +94,19 @@ def test_a_datetime_is_unchanged_in_python() -> None:
     result = ResultWithTimes.model_validate({"at": "2026-11-03T09:30:00.123456Z"})
 
     assert datetime(2026, 11, 3, 9, 30, 0, 123456, UTC) == result.model_dump()["at"]
+
+
+class ParamsWithDay(Params):
+    """Parameters with a date."""
+
+    day: Day
+
+
+def test_a_day_is_read_from_a_text() -> None:
+    assert date(2026, 11, 3) == ParamsWithDay.model_validate({"day": "2026-11-03"}).day
+
+
+@pytest.mark.parametrize("value", ["2026-11-31", "20261103", "2026-W45-2", "2026-11-03T00:00:00Z", "", 20_000, True])
+def test_anything_else_than_a_day_is_rejected(value: object) -> None:
+    with pytest.raises(ValidationError, match=r"should be a date such as 2026-11-02|should be a valid date"):
+        ParamsWithDay.model_validate({"day": value})

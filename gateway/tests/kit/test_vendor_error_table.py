@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.pacing.pacer import ConnectionPacer
-from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
+from connector_gateway.kit.errors import CardNotFound, OutcomeUnknown, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.errors.vendor_error_table import (
     MAX_MESSAGE,
     ErrorTable,
@@ -303,3 +303,9 @@ async def test_a_failure_of_an_edge_makes_a_write_outcome_unknown(vendor: Vendor
             await WriteClient(vendor, transport).write()
 
     assert "edge" == error.value.doubt
+
+
+def test_an_error_without_a_message_has_that_of_its_docstring() -> None:
+    error = TABLE.create_error(UpstreamResponse(404, {}, b""), CardNotFound)
+
+    assert "The card does not exist, or the account cannot see it." == error.message

@@ -94,7 +94,7 @@ def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return {
         f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][connector.event_source.signed_with]
         for name, connector in CONNECTORS.items()
-        if name in upstreams and connector.event_source is not None
+        if name in upstreams and connector.event_source is not None and connector.event_source.receive is not None
     }
 
 

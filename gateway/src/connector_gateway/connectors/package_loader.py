@@ -19,6 +19,7 @@ from typing import Any
 
 from connector_gateway import __version__
 from connector_gateway.kit import VERSION
+from connector_gateway.kit.events import READ_EVENTS
 from connector_gateway.kit.operation import AnyConnector, AnyOperation, Connector
 
 GROUP = "connector_gateway.connectors"
@@ -182,6 +183,7 @@ def _find_problems(name: str, connector: AnyConnector, others: Iterable[AnyConne
     if connector.sample is not None and connector.sample.operation not in connector.operations:
         yield "its sample calls an operation that it does not declare"
     yield from _find_operation_problems(connector.operations)
+    yield from _find_event_problems(connector)
     yield from _find_model_problems(connector.operations, others)
 
 
@@ -198,6 +200,14 @@ def _find_operation_problems(operations: Sequence[AnyOperation]) -> Iterator[str
     names = Counter(one.name for one in operations)
     yield from (f"{count} operations have the route {route}" for route, count in routes.items() if count > 1)
     yield from (f"{count} operations are named {name}" for name, count in names.items() if count > 1)
+
+
+def _find_event_problems(connector: AnyConnector) -> Iterator[str]:
+    reading = [one for one in connector.operations if one.name == READ_EVENTS]
+    if connector.event_source is not None and not reading:
+        yield f"it observes events, but has no operation {READ_EVENTS}"
+    if reading and "type" not in reading[0].parameters:
+        yield f"{READ_EVENTS} has no parameter type, a Literal of the types of events or None"
 
 
 def _find_model_problems(operations: Sequence[AnyOperation], others: Iterable[AnyConnector]) -> Iterator[str]:

@@ -234,6 +234,7 @@ class CallExecutor:
             ),
             connection_id=connection.connection_id,
             account_id=connection.identity.account_id,
+            has_oauth_tokens="refresh_token" in connection.stored,
             settings=connection.settings,
             position=self._position(connection, operation, params),
             cache=self._caches.for_connection(connection.connection_id, connection.identity.era),

@@ -135,6 +135,12 @@ class OperationContext(Struct, Generic[C]):
     account_id: str | None = None
     """The vendor's identifier of the account, or None while it is unknown."""
 
+    has_oauth_tokens: bool = False
+    """Whether the credentials were issued to an OAuth app, with a refresh token.
+
+    Some vendors mark objects only for apps, and not for tokens that users created themselves.
+    """
+
     warnings: list[str | GatewayError] = field(default_factory=list)
     """Sentences, and errors of parts of the call, that are reported to the caller of a successful call."""
 

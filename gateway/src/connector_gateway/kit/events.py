@@ -17,6 +17,9 @@ R = TypeVar("R", bound=Result)
 State = Mapping[str, Any]
 """The connector's small notes about a connection, such as its own user at the vendor, available to every delivery."""
 
+READ_EVENTS = "read_events"
+"""The name of the operation with which a connector returns events. Its parameter ``type`` lists their types."""
+
 FORMER = "former"
 RENEWED_AT = "renewed_at"
 """The only keys of a state after credentials were replaced: the previous state, and the time of the replacement.
@@ -184,13 +187,14 @@ class EventSource(Generic[C]):
     poll_interval_seconds: float
     """Seconds between the beginnings of two polls of everything."""
 
-    signed_with: str
+    signed_with: str = ""
     """The vendor's name for the secret with which it signs deliveries."""
 
-    receive: Callable[[HookRequest, Sequence[str]], HookResult]
+    receive: Callable[[HookRequest, Sequence[str]], HookResult] | None = None
     """Verifies and parses a delivery. It must be signed with one of the secrets, or contain one while there are none.
 
-    Raises ``InvalidSignature`` if it is not genuine, or ``InvalidJson`` if it is not readable.
+    Raises ``InvalidSignature`` if it is not genuine, or ``InvalidJson`` if it is not readable. The attribute is None if
+    changes are only polled.
     """
 
     read: Read | None = None

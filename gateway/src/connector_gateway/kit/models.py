@@ -1,5 +1,6 @@
 """The base models of operations' parameters and results."""
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -216,6 +217,19 @@ UtcDatetime = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
 """An ISO 8601 date and time with an offset. A date alone is its midnight in UTC."""
+
+
+def _validate_day(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    # Python also reads other forms, such as 20261102 and 2026-W45-1.
+    if not (re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII) and _is_date(value)):
+        raise PydanticCustomError("day", "Input should be a date such as 2026-11-02")
+    return date.fromisoformat(value)
+
+
+Day = Annotated[date, BeforeValidator(_validate_day)]
+"""A date without a time."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ LIMITS = {
     "upstream_timeout": "The vendor did not respond in time.",
     "outcome_unknown": "The vendor did not respond.",
     "upstream_error": FAILED,
+    "write_scope_required": "The key may only read.",
 }
 """Errors that say nothing about a fact."""
 

@@ -1,6 +1,7 @@
 """Polling: leases, intervals, endings and crashes; on both databases."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,13 +21,13 @@ from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.heartbeats import DEAD_AFTER_SECONDS
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.clock import utc_datetime
-from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
-from connector_gateway.kit.events import PollContext, Snapshot
+from connector_gateway.kit.errors import ConnectionRevoked, RouteNotFound, UpstreamError, UpstreamRateLimited
+from connector_gateway.kit.events import HookRequest, PollContext, Snapshot
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage.sql import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.unavailable_database import storage_unavailable
-from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted
+from gateway.tests.core.events.conftest import SECRET, Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 from harness.storage_faults import read_only
@@ -597,3 +598,14 @@ async def test_unavailable_storage_is_logged_for_claims_and_polls(node: Node, mo
         await until(both_logged)
 
     assert [] == [line for line in lines if "exc_info" in line]
+
+
+async def test_a_connector_that_only_polls_has_no_hook(node: Node) -> None:
+    configured = node.app.hooks.connectors["garden"]
+    source = configured.connector.event_source
+    assert source is not None
+    polling = replace(configured.connector, event_source=replace(source, receive=None))
+    hooks = replace(node.app.hooks, connectors={"garden": replace(configured, connector=polling)})
+
+    with pytest.raises(RouteNotFound):
+        await hooks.receive("garden", HookRequest({"x-secret": SECRET}, b"fern", 0.0))

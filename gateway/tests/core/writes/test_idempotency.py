@@ -35,6 +35,7 @@ from harness.core_fixture import (
     in_doubt,
     put_blindly,
     put_pair,
+    put_unprovably,
     run_core,
 )
 from harness.requirement import requirement
@@ -140,6 +141,18 @@ async def test_other_keys_connections_and_operations_are_other_writes(core: Core
     await core.put("four", "key-1", operation=put_blindly)
 
     assert ["one", "two", "three", "four"] == core.shelf.things
+
+
+@requirement("common-93")
+async def test_a_write_that_nothing_can_prove_is_not_sent_again(core: CoreFixture, clock: ManualClock) -> None:
+    core.shelf.troubles = [in_doubt("cut", done=True)]
+    first = await catch_error(core, operation=put_unprovably)
+    clock.at += SETTLE_SECONDS
+    repeat = await catch_error(core, operation=put_unprovably)
+
+    assert ("outcome_unknown", "outcome_unknown") == (first.code, repeat.code)
+    assert ["cup"] == core.shelf.things
+    assert "not sent again" in repeat.message
 
 
 async def test_calls_without_a_key_are_separate_writes(core: CoreFixture) -> None:

@@ -3,29 +3,15 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar
 
 from aiohttp import web
 
 from workspace_sandbox.kit.emulator_context import EmulatorContext
-from workspace_sandbox.kit.error_responses import PreparedErrorResponse, VendorErrorResponse, require
-from workspace_sandbox.kit.oauth.consent_page import (
-    Checkbox,
-    ConsentAccount,
-    ConsentForm,
-    Decision,
-    Fields,
-    render_page,
-)
-from workspace_sandbox.kit.oauth.server import (
-    Grant,
-    OAuth,
-    Token,
-    read_basic_auth,
-    read_bearer_token,
-    redirect_to_client,
-)
+from workspace_sandbox.kit.error_responses import require
+from workspace_sandbox.kit.oauth.consent_page import Checkbox, ConsentAccount, ConsentForm, Decision, Fields
+from workspace_sandbox.kit.oauth.server import Grant, Token, read_basic_auth, read_bearer_token
+from workspace_sandbox.kit.oauth.standard import OAuthError, StandardOAuth, error_redirect
 from workspace_sandbox.tables.data.record_operations import Workspace
 from workspace_sandbox.tables.data.state import Base, User
 from workspace_sandbox.tables.error_responses import unauthenticated
@@ -49,31 +35,6 @@ MEANINGS = {
     "user.email:read": "See your email address",
 }
 SCOPES = tuple(MEANINGS)
-
-REASONS = {
-    "client_id": ("invalid_client", "Client authentication failed."),
-    "client_secret": ("invalid_client", "Client authentication failed."),
-    "grant_type": ("unsupported_grant_type", "grant_type must be authorization_code or refresh_token."),
-    "code": ("invalid_grant", "The authorization code is invalid, expired or was used before."),
-    "expired": ("invalid_grant", "The authorization code is invalid, expired or was used before."),
-    "client": ("invalid_grant", "The authorization code was issued to another client or redirect_uri."),
-    "redirect_uri": ("invalid_grant", "The authorization code was issued to another client or redirect_uri."),
-    "code_verifier": ("invalid_grant", "The code_verifier does not match the code_challenge."),
-    "refresh_token": ("invalid_grant", "The refresh token is invalid, expired or was used before."),
-    "scope": ("invalid_scope", "More scopes were requested than granted."),
-}
-
-
-class OAuthError(VendorErrorResponse):
-    """An error in the words of RFC 6749."""
-
-    def __init__(self, error: str, description: str) -> None:
-        super().__init__(description)
-        self.body = {"error": error, "error_description": description}
-
-    def response(self, _: EmulatorContext) -> web.Response:
-        """Return the error. An unknown client has status 401, everything else 400."""
-        return web.json_response(self.body, status=401 if self.body["error"] == "invalid_client" else 400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +62,11 @@ class Access:
         return base.role(self.user) if picked is None or base.id in picked else "none"
 
 
-class AirtableOAuth(OAuth):
+class AirtableOAuth(StandardOAuth):
     """The grants of all users, by personal token or OAuth."""
 
+    vendor = "Airtable"
+    scopes = MEANINGS
     shapes: ClassVar = {"code": "{:64}", "access": "oaa{0:14}.v1.{0:64}", "refresh": "oar{0:14}.v1.{0:64}"}
     code_seconds = 300.0
     revoked_by_refresh = frozenset({"access", "refresh"})
@@ -115,7 +78,7 @@ class AirtableOAuth(OAuth):
         self.workspace = workspace
         self.register(TOKEN, "access", Grant("", workspace.users[0]))
 
-    def authenticate(self, request: web.Request) -> Access:
+    def access(self, request: web.Request) -> Access:
         """Return the access of the token in *request*. Raises an error if the token is invalid."""
         value = read_bearer_token(request)
         token = require(self.find_valid(value, "access"), unauthenticated(value))
@@ -123,23 +86,12 @@ class AirtableOAuth(OAuth):
         return Access(value, token.grant, frozenset(scopes))
 
     def check(self, params: dict[str, str]) -> None:
-        """Reject an invalid consent request.
-
-        The user sees errors about the client or the URL, the client gets all others.
-        """
-        if params.get("client_id") not in self.clients:
-            raise _error_page("The client_id is not known.")
-        if not self.is_allowed_redirect(params.get("redirect_uri", "")):
-            raise _error_page("The redirect_uri is not registered for this client.")
-        scopes = set(params.get("scope", "").split())
-        if params.get("response_type") != "code":
-            raise _error_redirect(params, "unsupported_response_type", "response_type must be code.")
+        """Reject an invalid consent request."""
+        super().check(params)
         # Required even of clients with a secret ("OAuth reference").
         if params.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(params.get("code_challenge", "")):
             description = "A code_challenge with code_challenge_method S256 is required."
-            raise _error_redirect(params, "invalid_request", description)
-        if not scopes or not scopes <= set(SCOPES):
-            raise _error_redirect(params, "invalid_scope", "At least one scope is required, and all must be known.")
+            raise error_redirect(params, "invalid_request", description)
 
     def consent_page(self, params: Mapping[str, str]) -> ConsentForm:
         """Return the consent page's question: which user, and which of the user's bases."""
@@ -217,22 +169,8 @@ class AirtableOAuth(OAuth):
             "refresh_expires_in": refresh_seconds,
         }
 
-    def error(self, reason: str) -> OAuthError:
-        """Return the error of a token request."""
-        return OAuthError(*REASONS[reason])
-
 
 def _require_parameter(form: Mapping[str, str], name: str) -> str:
     if not form.get(name):
         raise OAuthError("invalid_request", f"The parameter {name} is missing.")
     return form[name]
-
-
-def _error_page(description: str) -> PreparedErrorResponse:
-    return PreparedErrorResponse(
-        render_page("Airtable", "This request cannot be met", f"<p>{escape(description)}</p>", 400)
-    )
-
-
-def _error_redirect(params: Mapping[str, str], error: str, description: str) -> PreparedErrorResponse:
-    return PreparedErrorResponse(redirect_to_client(params, {"error": error, "error_description": description}))

@@ -103,7 +103,7 @@ class TablesEmulator(Emulator):
 
     async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Authorise, throttle and serve a request."""
-        access = self.oauth.authenticate(request)
+        access = self.oauth.access(request)
         self.limits.charge_token(access.token)
         base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:

@@ -1,7 +1,7 @@
 """Hooks sent by vendors. Each is acknowledged only after its content is stored."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,11 +64,11 @@ class InboundHooks:
         """
         configured = self.connectors.get(connector)
         source = configured.connector.event_source if configured else None
-        if configured is None or source is None:
+        if configured is None or source is None or source.receive is None:
             raise errors.RouteNotFound("There is no route at this path.")
         result = "failed"
         try:
-            reply = await self._process(configured, source, delivery, address)
+            reply = await self._process(configured, source, source.receive, delivery, address)
             result = "kept"
         except errors.InvalidSignature as error:
             result = error.code
@@ -82,11 +82,16 @@ class InboundHooks:
         return reply
 
     async def _process(
-        self, configured: ConnectorConfig, source: EventSource[Any], delivery: HookRequest, address: str
+        self,
+        configured: ConnectorConfig,
+        source: EventSource[Any],
+        parse: Callable[[HookRequest, Sequence[str]], HookResult],
+        delivery: HookRequest,
+        address: str,
     ) -> Mapping[str, Any]:
-        """Verify *delivery*, store its content and return the response."""
+        """Verify *delivery* with *parse*, store its content and return the response."""
         connector = configured.connector.name
-        hook_result = source.receive(delivery, configured.hook_secrets or await self._stored_secrets(connector))
+        hook_result = parse(delivery, configured.hook_secrets or await self._stored_secrets(connector))
         if hook_result.secret is not None:
             await self.verification.check_window(connector, address)
             await self._store_secret(connector, hook_result.secret)

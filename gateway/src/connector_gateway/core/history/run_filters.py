@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from connector_gateway.kit.errors import Detail, InvalidParameters, all_errors
+from connector_gateway.kit.events import READ_EVENTS
 
 if TYPE_CHECKING:
     from connector_gateway.kit.operation import AnyConnector
@@ -19,9 +20,6 @@ OBSERVE = "observe_events"
 
 DELIVER = "deliver_events"
 """The operation of webhook deliveries in the run history."""
-
-READ_EVENTS = "read_events"
-"""The operation with which connectors return events."""
 
 REQUEST = "request"
 """The operation of requests that callers write themselves, in the run history."""

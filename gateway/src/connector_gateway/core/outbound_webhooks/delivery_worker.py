@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from sqlalchemy import Row
 
 from connector_gateway.core.events.feed import to_event
-from connector_gateway.core.history.run_filters import DELIVER, READ_EVENTS
+from connector_gateway.core.history.run_filters import DELIVER
 from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.core.outbound_webhooks.delivery_positions import (
     MAX_PER_WEBHOOK,
@@ -28,6 +28,7 @@ from connector_gateway.core.outbound_webhooks.subscriptions import Webhooks
 from connector_gateway.core.secrets.vault import Vault
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.kit.events import READ_EVENTS
 from connector_gateway.kit.models import format_timestamp
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.task_cancellation import cancel_and_wait

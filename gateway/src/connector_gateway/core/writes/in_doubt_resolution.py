@@ -28,6 +28,9 @@ SEARCH_MARGIN_SECONDS = 120.0
 FIRST_BACKOFF_SECONDS = 0.5
 """Seconds between the first search and the second. Each further delay is twice as long."""
 
+CHECK_BEFORE_REPEATING = "Check in {vendor} whether it took effect. If not, call again with another {idempotency_key}."
+"""The remedy of a write in doubt that no search can resolve."""
+
 MAX_CANDIDATES = 20
 """The maximum number of objects that an error lists."""
 
@@ -50,13 +53,16 @@ class InDoubtResolver:
     async def resolve(self, work: PreparedCall, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return the result of a step in doubt, or None if it had no effect and can no longer have one.
 
-        Also returns None if nothing can prove that the step was carried out.
         Searches immediately, and again at growing intervals within the grace time. Most steps in doubt settle within
         seconds, and a short wait serves the caller better than another call.
-        Raises ``OutcomeUnknown`` if the step may still be carried out after the grace time.
+        Raises ``OutcomeUnknown`` if the step may still be carried out after the grace time, or has no search.
         """
         if step.find is None:
-            return None
+            raise OutcomeUnknown(
+                "An earlier request of this call was sent. Nothing can prove its outcome, so it was not sent again.",
+                remedy=CHECK_BEFORE_REPEATING,
+                doubt="silent",
+            )
         grace, delay = self._grace_seconds, FIRST_BACKOFF_SECONDS
         remaining = entry.settles_at - self._database.time()
         while remaining > 0 and grace > 0:

@@ -1,7 +1,8 @@
 """The OpenAPI description of webhook deliveries: the signed events of each connector."""
 
-from connector_gateway.core.history.run_filters import READ_EVENTS, event_types
+from connector_gateway.core.history.run_filters import event_types
 from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
+from connector_gateway.kit.events import READ_EVENTS
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 ABOUT = """\

@@ -136,8 +136,8 @@ class ErrorTable:
         return self.parse_reason(response) or Reason()
 
     def message(self, error: Error) -> str:
-        """Return the message of an error."""
-        return self.messages.get(error) or MESSAGES[error]
+        """Return the message of an error, by default the first line of its docstring."""
+        return self.messages.get(error) or MESSAGES.get(error) or (error.__doc__ or error.code).partition("\n")[0]
 
     def in_doubt_reason(self, response: UpstreamResponse) -> errors.InDoubtReason | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""

@@ -22,7 +22,7 @@ from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.state.lazy_loading import PERMANENT_ATTRIBUTES
 
-HERE = "workspace_sandbox."
+HERE = "workspace_sandbox"
 MAX_AGE_SECONDS = 600.0
 """Seconds for which the serialized default data is reused."""
 
@@ -52,7 +52,10 @@ ALLOWED_GLOBALS = frozenset(
         ("zoneinfo", "ZoneInfo._unpickle"),
     }
 )
-"""The globals that pickled state may reference besides those of the sandbox. All of them only hold values."""
+"""The globals that pickled state may reference besides those of the sandbox and of the emulator's own package.
+
+All of them only hold values.
+"""
 
 
 class Unreadable(ValueError):
@@ -187,7 +190,7 @@ def _constants(package: str) -> Mapping[str, Any]:
         location: value
         for name, module in sorted(modules.items())
         for location, value in _module_constants(name, vars(module))
-        if type(value).__module__.startswith(HERE)
+        if type(value).__module__.partition(".")[0] in {HERE, package.partition(".")[0]}
     }
 
 
@@ -217,6 +220,7 @@ class _StateUnpickler(pickle.Unpickler):
     def __init__(self, source: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(source)
         self._named = dict(_named(emulator))
+        self._packages = {HERE, type(emulator).__module__.partition(".")[0]}
 
     def persistent_load(self, pid: str) -> Any:
         return self._named[pid]
@@ -224,14 +228,19 @@ class _StateUnpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         if (module_name, global_name) in ALLOWED_GLOBALS:
             return super().find_class(module_name, global_name)
-        match = super().find_class(module_name, global_name) if module_name.startswith(HERE) else None
-        if isinstance(match, type | FunctionType) and match.__module__.startswith(HERE):
-            return match
+        match = super().find_class(module_name, global_name) if self._owns(module_name) else None
+        if isinstance(match, type | FunctionType) and self._owns(match.__module__):
+            # A method of any other class could do more than hold a value.
+            return partial(_bound_method, self._owns) if match is _bound_method else match
         raise Unreadable(f"the bytes name {module_name}.{global_name}, which no state has")
 
+    def _owns(self, module_name: str) -> bool:
+        """Return True for modules of the sandbox, and of the package that contains the emulator."""
+        return module_name.partition(".")[0] in self._packages
 
-def _bound_method(owner: Any, name: str) -> Any:
-    """Return the method *name* of *owner*, which must be an object of the sandbox."""
-    if not type(owner).__module__.startswith(HERE) or name.startswith("__"):
+
+def _bound_method(owns: Callable[[str], bool], owner: Any, name: str) -> Any:
+    """Return the method *name* of *owner*, whose class must be in a module that the reader *owns*."""
+    if not owns(type(owner).__module__) or name.startswith("__"):
         raise Unreadable(f"the bytes name {name} of a {type(owner).__name__}")
     return getattr(owner, name)

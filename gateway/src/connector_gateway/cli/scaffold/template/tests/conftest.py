@@ -1,6 +1,7 @@
 """A gateway with the emulators, which one run of the tests starts and each test resets."""
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -15,6 +16,11 @@ import pytest
 
 START_SECONDS = 120
 
+SETTINGS = {
+    "GATEWAY_ACME_SETTLE_SECONDS": "1",
+    "GATEWAY_ACME_WATCH_SECONDS": "0.5",  # --events
+}
+
 
 @dataclass(frozen=True)
 class Acme:
@@ -23,6 +29,8 @@ class Acme:
     gateway: httpx2.Client
     sandbox: httpx2.Client
     connection_id: str
+    described: Mapping[str, Any]
+    """The installation, with its keys."""
 
     def list_page(self, **query: Any) -> Mapping[str, Any]:
         """Return a page of items."""
@@ -39,9 +47,9 @@ class Acme:
         body = {"connection_id": self.connection_id, "title": title, "idempotency_key": key or secrets.token_hex()}
         return self.gateway.post("items", json=body)
 
-    def control(self, route: str, **body: Any) -> None:
-        """Control the emulator."""
-        self.sandbox.post(route, json=body).raise_for_status()
+    def control(self, route: str, **body: Any) -> Any:
+        """Control the emulator, and return its response."""
+        return self.sandbox.post(route, json=body).raise_for_status().json()
 
     def statuses(self) -> set[int]:
         """Return the statuses with which the emulator responded."""
@@ -54,7 +62,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
     data = tmp_path_factory.mktemp("data") / ".data"
     port = secrets.choice(range(10_000, 30_000, 20))
     options = ["--quiet", "--data", str(data), "--port", str(port), "--sandbox-port", str(port + 1)]
-    process = subprocess.Popen([sys.executable, "-P", "-m", "connector_gateway", "dev", *options])
+    command = [sys.executable, "-P", "-m", "connector_gateway", "dev", *options]
+    process = subprocess.Popen(command, env={**os.environ, **SETTINGS})
     try:
         described = _read_when_ready(data / "dev.json", process)
         key = {"Authorization": f"Bearer {described['keys']['write']}"}
@@ -63,7 +72,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
             httpx2.Client(base_url=url, headers=key, timeout=60) as gateway,
             httpx2.Client(base_url=f"{described['sandbox_url']}/_control/") as sandbox,
         ):
-            yield Acme(gateway, sandbox, described["connections"]["acme"])
+            yield Acme(gateway, sandbox, described["connections"]["acme"], described)
     finally:
         process.terminate()
         process.wait()

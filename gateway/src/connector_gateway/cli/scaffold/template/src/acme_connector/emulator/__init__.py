@@ -9,13 +9,16 @@ from typing import Any
 from aiohttp import web
 
 from acme_connector.emulator import errors
+from acme_connector.emulator.access import ACCOUNTS, CREDENTIALS, AcmeOAuth
 from acme_connector.emulator.errors import AcmeError
+from acme_connector.emulator.events import USER_ACTIONS, list_changes  # --events
+from acme_connector.emulator.oauth import OAUTH_ROUTES  # --oauth
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.oauth.standard import OAUTH_KNOBS
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
 from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.kit.state.seed_values import SeedValue
 
-CREDENTIALS = {"token": "acme-token-1"}
 MAX_TITLE = 200
 MAX_LIMIT = 100
 
@@ -23,6 +26,12 @@ BUDGET = Budget(10, per_seconds=1)
 """Source: https://acme.example/docs/limits"""
 
 Item = dict[str, str]
+
+
+def get_account(emulator: "AcmeEmulator", request: web.Request, _: Any) -> web.Response:
+    """Return the account of the token."""
+    account = emulator.oauth.authenticate(request, errors.unauthorised()).grant.account
+    return web.json_response({"id": account, "name": ACCOUNTS[account]})
 
 
 def list_items(emulator: "AcmeEmulator", request: web.Request, _: Any) -> web.Response:
@@ -46,17 +55,23 @@ def create_item(emulator: "AcmeEmulator", _: web.Request, body: Any) -> web.Resp
 
 
 class AcmeEmulator(Emulator):
-    """The vendor, with three items of one account."""
+    """The vendor, with three items that two accounts share."""
 
+    knobs = OAUTH_KNOBS
     routes = (
+        Route(method="GET", path="/account", handler=get_account),
         Route(method="GET", path="/items", handler=list_items),
         Route(method="POST", path="/items", handler=create_item),
+        Route(method="GET", path="/changes", handler=list_changes),  # --events
+        *OAUTH_ROUTES,  # --oauth
     )
+    user_actions = USER_ACTIONS  # --events
     errors = errors
+    oauth: AcmeOAuth
 
     def create_default_data(self) -> None:
         """Create three items."""
-        self.revoked = False
+        self.oauth = AcmeOAuth(self.context)
         self.budgets = Budgets(self.context)
         self.items: list[Item] = []
         for title in ("First", "Second", "Third"):
@@ -70,9 +85,8 @@ class AcmeEmulator(Emulator):
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
         """Return the response to a request."""
-        if self.revoked or request.headers.get("Authorization") != f"Bearer {CREDENTIALS['token']}":
-            raise AcmeError(401, "unauthorised")
-        if seconds := self.budgets.spend(BUDGET, "account"):
+        token = self.oauth.authenticate(request, errors.unauthorised())
+        if seconds := self.budgets.spend(BUDGET, token.grant.account):
             raise errors.throttled(self.context, seconds)
         text = await request.text()
         await self.context.wait_if_delayed()
@@ -84,20 +98,8 @@ class AcmeEmulator(Emulator):
         return response
 
     def credentials(self) -> dict[str, str]:
-        """Return the token of the account."""
+        """Return the token of the first account."""
         return CREDENTIALS
-
-    def client(self) -> dict[str, str]:
-        """Return nothing, because the vendor has no OAuth apps."""
-        return {}
-
-    def revoke(self) -> None:
-        """Revoke the token."""
-        self.revoked = True
-
-    def authorise(self) -> None:
-        """Restore the token."""
-        self.revoked = False
 
     def examples(self) -> dict[str, Any]:
         """Return the identifier of an item."""

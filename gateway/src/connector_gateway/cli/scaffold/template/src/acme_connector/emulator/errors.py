@@ -21,6 +21,11 @@ class AcmeError(VendorErrorResponse):
         return web.json_response({"error": str(self)}, status=self._status, headers=self._headers)
 
 
+def unauthorised() -> AcmeError:
+    """Return the error for a missing, unknown or expired token."""
+    return AcmeError(401, "unauthorised")
+
+
 def unknown_route(_: web.Request, status: int) -> AcmeError:
     """Return the error for an unknown path or method."""
     return AcmeError(status, "unknown_route")
