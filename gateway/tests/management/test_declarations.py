@@ -11,9 +11,9 @@ from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
 from connector_gateway.kit.errors.remedy_placeholders import PHRASES
-from connector_gateway.kit.field_descriptions import to_label
 from connector_gateway.kit.models import Listing, Params, Result
 from connector_gateway.management import RESOURCES
+from connector_gateway.management.field_descriptions import to_label
 from connector_gateway.management.request import ManagementRequest
 from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute, Resource
 from connector_gateway.management.routes import MANAGEMENT

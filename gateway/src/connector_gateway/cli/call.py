@@ -19,9 +19,9 @@ from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
-from connector_gateway.kit.field_descriptions import Field, describe_field
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.management.field_descriptions import Field, describe_field
 
 KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"

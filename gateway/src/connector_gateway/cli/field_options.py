@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from connector_gateway.core.calls.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
-from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.models import OffsetMissing, parse_instant
+from connector_gateway.management.field_descriptions import Field
 
 
 def parse_json(text: str) -> Any:

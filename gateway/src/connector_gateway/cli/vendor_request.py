@@ -17,7 +17,7 @@ from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.passthrough import REQUEST
-from connector_gateway.kit.field_descriptions import describe_field
+from connector_gateway.management.field_descriptions import describe_field
 
 
 class Body(Json):

@@ -42,7 +42,7 @@ def check_examples(subject: Subject, operation: AnyOperation) -> Iterator[Findin
 
 def check_call(operation: AnyOperation, reply: Reply, sent: Sequence[SentRequest]) -> Iterator[Finding]:
     """Yield contradictions between a declaration and a call of its example."""
-    steps = [one.step.step for one in sent if one.step]
+    steps = [one.step for one in sent if one.step]
     if not reply.is_ok:
         message = reply.body["error"]["message"]
         yield Finding(DECLARATIONS, operation.name, f"Its example fails with {reply.code} on the emulator: {message}")

@@ -15,9 +15,10 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from connector_gateway.connector_check.observed_steps import STEP, SentStep
+from connector_gateway.connector_check.observed_steps import STEP
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.pool import NO_SECRETS, ConnectionLost, TimedOut, Transport, UpstreamResponse
+from connector_gateway.kit.write_steps import WriteStep
 
 EPOCH = 1_795_000_000.0
 """The time at which histories start, in seconds since the Unix epoch."""
@@ -71,7 +72,7 @@ class SentRequest:
     method: str
     path: str
     body: bytes
-    step: SentStep | None
+    step: WriteStep[Any] | None
     """The step of a write that it carries out. None if it only reads, even if a step reads first."""
 
     fault: Fault | None = None
@@ -83,6 +84,11 @@ class SentRequest:
 
     is_throttled: bool = False
     """Whether the emulator rejected it because of a rate limit."""
+
+    @property
+    def step_name(self) -> str:
+        """The name of the step. Empty if it only reads."""
+        return self.step.name if self.step else ""
 
     @property
     def may_have_arrived(self) -> bool:

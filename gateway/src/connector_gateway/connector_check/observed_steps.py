@@ -2,31 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, StepRunner, WriteStep
 
 J = TypeVar("J")
 
 
-@dataclass(frozen=True)
-class SentStep:
-    """A step while it is sent."""
-
-    step: WriteStep[Any]
-    intent: bytes
-    """Its input as JSON, which is the same for every attempt."""
-
-    @property
-    def identity(self) -> tuple[str, bytes]:
-        """The name and the input. Within one write, they identify the step."""
-        return self.step.name, self.intent
-
-
-STEP: ContextVar[SentStep | None] = ContextVar("STEP", default=None)
+STEP: ContextVar[WriteStep[Any] | None] = ContextVar("STEP", default=None)
 """The step that the running code sends."""
 
 
@@ -80,7 +65,7 @@ class ObservedSteps:
 
 def _observed(step: WriteStep[Any]) -> WriteStep[Any]:
     async def send(ctx: Any, intent: StepInput, mark: str) -> StepResult:
-        token = STEP.set(SentStep(step, encode_json(intent)))
+        token = STEP.set(step)
         try:
             return await step.send(ctx, intent, mark)
         finally:

@@ -98,6 +98,7 @@ class _Run:
             Phase(write.call if is_write else write.call_without_key)
         )
         problems = list(check_call(operation, first.of(FIRST)[-1], first.sent))
+        # Even if only another check is run, which needs valid examples.
         self._judge(operation, {DECLARATIONS}, iter([(first, problems)]))
         if problems:
             return
@@ -114,8 +115,8 @@ class _Run:
             self._judge(operation, {SECRETS}, echoes)
 
     def _judge(self, operation: AnyOperation, checks: Collection[str], histories: Judged) -> None:
-        """Add the findings of *histories*, which are run only if one of their *checks* is."""
-        if not {*checks, SECRETS} & {*self.only}:
+        """Add the findings of *histories*, which are run only if one of their *checks* is, or if others need them."""
+        if not {*checks, SECRETS} & {*self.only, DECLARATIONS}:
             return
         for history, findings in histories:
             self.findings += findings

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from connector_gateway.management.route_declaration import ManagementRoute
 
-NOT_RESOURCES = frozenset({"__init__", "list_parameters", "request", "route_declaration", "routes"})
+NOT_RESOURCES = frozenset(
+    {"__init__", "field_descriptions", "list_parameters", "request", "route_declaration", "routes"}
+)
 """Modules of this package without a resource."""
 
 MODULES = {"hooks": "inbound_hooks", "webhooks": "outbound_webhooks"}

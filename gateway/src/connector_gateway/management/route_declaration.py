@@ -28,8 +28,8 @@ from connector_gateway.kit.errors import (
     OperatorTokenRequired,
     all_errors,
 )
-from connector_gateway.kit.field_descriptions import Field, describe_field, describe_fields
 from connector_gateway.kit.models import Listing, Page, Params, Result
+from connector_gateway.management.field_descriptions import Field, describe_field, describe_fields
 from connector_gateway.management.list_parameters import ListParams
 from connector_gateway.management.request import ManagementRequest
 

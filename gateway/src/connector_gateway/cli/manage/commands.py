@@ -19,9 +19,9 @@ from connector_gateway.cli.text_tables import ENCODER
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import Page, Params
 from connector_gateway.management import RESOURCES, load_routes
+from connector_gateway.management.field_descriptions import Field, describe_fields
 from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute
 
 Printer = Callable[[ManagementRoute, Any], None]

@@ -14,9 +14,9 @@ from connector_gateway.http.console.request import ROOT, ConsoleRequest, Console
 from connector_gateway.http.console.resource_actions import ResourceAction, is_possible, list_actions
 from connector_gateway.http.console.table_builder import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
-from connector_gateway.kit.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.kit.models import Page, Position
 from connector_gateway.management.connections import test_connection
+from connector_gateway.management.field_descriptions import Field, describe_fields, to_label
 from connector_gateway.management.keys import create_agent_code
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT

@@ -8,7 +8,7 @@ from connector_gateway.http.console.forms import MAX_CHOICES, Choices, Form, bui
 from connector_gateway.http.console.request import ConsoleRequest, identifier_field
 from connector_gateway.http.console.table_builder import LISTS, display_title
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
-from connector_gateway.kit.field_descriptions import Field
+from connector_gateway.management.field_descriptions import Field
 
 LIST_PARAMETERS = {"cursor", "limit", "done"}
 """Query parameters of every list that are not filters."""

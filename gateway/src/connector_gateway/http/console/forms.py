@@ -9,8 +9,8 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.response_envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.field_descriptions import Field, describe_fields
 
 MAX_CHOICES = 200
 """The maximum number of objects that a form offers by name. If there are more, users enter identifiers."""

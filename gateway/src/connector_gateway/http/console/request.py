@@ -21,9 +21,9 @@ from connector_gateway.http.console.forms import Form
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
-from connector_gateway.kit.field_descriptions import to_label
 from connector_gateway.kit.models import Position
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.field_descriptions import to_label
 from connector_gateway.management.request import Management, ManagementRequest
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT

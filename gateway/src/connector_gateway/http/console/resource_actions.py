@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from connector_gateway.http.console.forms import leaf_fields
-from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.field_descriptions import Field
 from connector_gateway.management.route_declaration import CommandDeclaration, ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from connector_gateway.http.console.request import ConsoleRequest, identifier_field
 from connector_gateway.http.pages.template_filters import console_path
-from connector_gateway.kit.field_descriptions import Field, describe_fields
+from connector_gateway.management.field_descriptions import Field, describe_fields
 from connector_gateway.management.route_declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 

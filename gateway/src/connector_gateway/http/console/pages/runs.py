@@ -11,9 +11,9 @@ from connector_gateway.core.writes.idempotency_messages import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
-from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.models import DryRunResult, Listing, Page
 from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.management.field_descriptions import Field, describe_fields
 from connector_gateway.management.runs import RunRecord, show_run
 
 

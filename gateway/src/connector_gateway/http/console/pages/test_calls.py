@@ -15,10 +15,10 @@ from connector_gateway.http.console.form_choices import build_form
 from connector_gateway.http.console.forms import parse_form
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.field_descriptions import Field, describe_fields
 from connector_gateway.kit.identifiers import KeyId
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.management.connections import ConnectionRecord, list_connections, show_connection
+from connector_gateway.management.field_descriptions import Field, describe_fields
 
 CALLS_PER_MINUTE = 60
 MAX_CHARACTERS = 20_000

@@ -6,8 +6,8 @@ from typing import Any
 from connector_gateway.http.console.pages import connections, keys
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.http.console.table_builder import LISTS, build_table
-from connector_gateway.kit.field_descriptions import Field
 from connector_gateway.kit.models import Page, Position
+from connector_gateway.management.field_descriptions import Field
 from connector_gateway.management.request import position_before
 from connector_gateway.management.workspaces import WorkspaceRecord
 
