@@ -31,7 +31,7 @@ which can arrive after a short window has ended.
 """
 
 
-MARGIN = 1.1
+MARGIN = 1.07
 """The factor by which a queue may be slower than expected, because requests leave late and calls differ."""
 
 
