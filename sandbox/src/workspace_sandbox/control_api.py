@@ -13,8 +13,8 @@ from aiohttp import web
 
 from workspace_sandbox.control_openapi import openapi
 from workspace_sandbox.kit.clock import ControllableClock, format_timestamp
+from workspace_sandbox.kit.deliberate_deviations import false_fact_field
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
-from workspace_sandbox.kit.false_vendor_facts import false_fact_field
 from workspace_sandbox.kit.faults import parse_fault
 from workspace_sandbox.kit.input_validation import (
     Field,

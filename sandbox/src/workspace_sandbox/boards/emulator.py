@@ -14,8 +14,8 @@ from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.data import seeding
 from workspace_sandbox.boards.data.default_data import build_default_account
 from workspace_sandbox.boards.data.objects import Action, Author
+from workspace_sandbox.boards.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.boards.deliveries import WebhookSender
-from workspace_sandbox.boards.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.boards.rate_limits import MEMBER_ROUTES, BudgetKey, RateLimiter
 from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch

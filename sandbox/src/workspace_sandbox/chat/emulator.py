@@ -11,9 +11,9 @@ from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installation, Sl
 from workspace_sandbox.chat.api.scheduled_messages import post_due
 from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.data import default_data, seeding
+from workspace_sandbox.chat.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, WebhookSender
 from workspace_sandbox.chat.error_responses import ApiError
-from workspace_sandbox.chat.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.chat.rate_limits import POSTS_PER_MINUTE, RateLimiter
 from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, ApiRoute

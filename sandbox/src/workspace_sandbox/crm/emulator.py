@@ -11,9 +11,9 @@ from workspace_sandbox.crm.data import default_data, seeding
 from workspace_sandbox.crm.data.account import MAIN
 from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.crm.data.state import Portal
+from workspace_sandbox.crm.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.crm.deliveries import WebhookSender
 from workspace_sandbox.crm.error_responses import ApiError, error_page
-from workspace_sandbox.crm.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.crm.rate_limits import RateLimiter
 from workspace_sandbox.crm.routes import ROUTES, ApiRoute
 from workspace_sandbox.crm.user_actions import USER_ACTIONS

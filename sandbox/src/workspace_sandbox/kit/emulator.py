@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.deliberate_deviations import FalseFact
 from workspace_sandbox.kit.emulator_context import EmulatorContext
 from workspace_sandbox.kit.error_responses import ErrorFactory, VendorErrorResponse
-from workspace_sandbox.kit.false_vendor_facts import FalseFact
 from workspace_sandbox.kit.input_validation import Field
 from workspace_sandbox.kit.oauth.server import OAuth
 from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute

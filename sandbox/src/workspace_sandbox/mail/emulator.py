@@ -24,8 +24,8 @@ from workspace_sandbox.mail.api.uploads import MAX_UPLOAD_BYTES
 from workspace_sandbox.mail.data import default_data, seeding
 from workspace_sandbox.mail.data.mail_delivery import MailTransport
 from workspace_sandbox.mail.data.state import Mailbox
+from workspace_sandbox.mail.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.mail.error_responses import FORCED, THROTTLES, ApiError
-from workspace_sandbox.mail.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.mail.rate_limits import SENDS_PER_DAY, UNITS_PER_MINUTE, RateLimiter
 from workspace_sandbox.mail.raw_http import HttpRequest, Reply
 from workspace_sandbox.mail.request import ApiRequest, ApiRoute, MailServices

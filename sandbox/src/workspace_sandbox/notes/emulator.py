@@ -14,9 +14,9 @@ from workspace_sandbox.notes.access import TOKEN, NotionOAuth
 from workspace_sandbox.notes.data import default_data, seeding
 from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallation
 from workspace_sandbox.notes.data.webhook_subscription import VERIFICATION_TOKEN, Subscription
+from workspace_sandbox.notes.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.error_responses import ApiError
-from workspace_sandbox.notes.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.notes.object_json import ResponseBuilder
 from workspace_sandbox.notes.pagination import Cursors
 from workspace_sandbox.notes.rate_limits import RateLimiter

@@ -18,8 +18,8 @@ from workspace_sandbox.tables.data import default_data, record_queries, seeding
 from workspace_sandbox.tables.data.cell_values import Reader
 from workspace_sandbox.tables.data.state import PERMISSIONS, Base
 from workspace_sandbox.tables.data.webhook_payloads import Comparison, take_snapshot
+from workspace_sandbox.tables.deliberate_deviations import FALSE_FACTS
 from workspace_sandbox.tables.deliveries import WebhookAction, WebhookSender
-from workspace_sandbox.tables.false_vendor_facts import FALSE_FACTS
 from workspace_sandbox.tables.rate_limits import RateLimiter
 from workspace_sandbox.tables.request import ApiRequest, read_body
 from workspace_sandbox.tables.routes import ROUTES, ApiRoute

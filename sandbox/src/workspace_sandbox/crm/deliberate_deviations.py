@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import Change, Exchange, FalseFact, edit, every, reply, when
+from workspace_sandbox.kit.deliberate_deviations import Change, Exchange, FalseFact, edit, every, reply, when
 
 OBJECTS = "/crm/objects/2026-09"
 CONTACT = rf"{OBJECTS}/contacts/\d+"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import FalseFact, edit, every, headers, reply, when, without_header
+from workspace_sandbox.kit.deliberate_deviations import FalseFact, edit, every, headers, reply, when, without_header
 
 REJECTED = {"object": "error", "status": 400, "code": "validation_error", "message": "body failed validation."}
 PAGE = r"/v1/pages/[^/]+"

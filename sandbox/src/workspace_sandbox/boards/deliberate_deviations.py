@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import Exchange, FalseFact, edit, every, headers, reply, when
+from workspace_sandbox.kit.deliberate_deviations import Exchange, FalseFact, edit, every, headers, reply, when
 
 ME = "GET /1/members/me"
 CARD = "GET /1/cards/[0-9a-f]{24}"

@@ -4,7 +4,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import Exchange, FalseFact, edit, every, reply, when
+from workspace_sandbox.kit.deliberate_deviations import Exchange, FalseFact, edit, every, reply, when
 
 USER = "/gmail/v1/users/me"
 PROFILE = f"GET {USER}/profile"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import (
+from workspace_sandbox.kit.deliberate_deviations import (
     Change,
     Exchange,
     FalseFact,

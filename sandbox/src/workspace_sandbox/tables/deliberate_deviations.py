@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workspace_sandbox.kit.false_vendor_facts import Change, Exchange, FalseFact, edit, every, reply, when
+from workspace_sandbox.kit.deliberate_deviations import Change, Exchange, FalseFact, edit, every, reply, when
 
 BASE, TABLE, RECORD = "/v0/app[A-Za-z0-9]+", "/v0/app[A-Za-z0-9]+/tbl[A-Za-z0-9]+", "rec[A-Za-z0-9]+"
 LIST, READ = f"GET {TABLE}", f"GET {TABLE}/{RECORD}"
