@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from connector_gateway.connector_check.emulated_vendor import SentRequest
-from connector_gateway.connector_check.history import Reply, Subject
+from connector_gateway.connector_check.history_runner import Reply, Subject
 from connector_gateway.connector_check.results import DECLARATIONS, Finding
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 

@@ -7,7 +7,7 @@ from typing import Any
 from multidict import CIMultiDict
 
 from connector_gateway.connector_check.emulated_vendor import Fault, SentRequest
-from connector_gateway.connector_check.history import FIRST, History, Phase, Subject
+from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Subject
 from connector_gateway.connector_check.results import (
     BUDGET,
     DECLARATIONS,

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connector_check.declarations import check_call, check_connector, check_examples
-from connector_gateway.connector_check.history import FIRST, History, Phase, Subject, open_subject
+from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Subject, open_subject
 from connector_gateway.connector_check.read_checks import check_burst, check_pages, check_shapes, echo_credentials
 from connector_gateway.connector_check.results import (
     BUDGET,

@@ -8,7 +8,7 @@ from typing import Any
 from multidict import CIMultiDict
 
 from connector_gateway.connector_check.emulated_vendor import Fault, SentRequest
-from connector_gateway.connector_check.history import FIRST, History, Phase, Subject
+from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Subject
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from connector_gateway.connector_check.emulated_vendor import SentRequest
-from connector_gateway.connector_check.history import FIRST, History
+from connector_gateway.connector_check.history_runner import FIRST, History
 from connector_gateway.connector_check.results import CHANGES, EVIDENCE, KEYS, ONCE, RECOVERY, SHAPES, Finding
 from connector_gateway.connector_check.write_histories import OTHER, WriteHistory, WriteSubject
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from connector_gateway.core.calls.passthrough import operations_of
 from connector_gateway.core.run_explanations import explain_run
 from connector_gateway.core.writes.idempotency_messages import describe_outcome
-from connector_gateway.http.console.pages.timeline import timeline
+from connector_gateway.http.console.pages.run_timeline import timeline
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
 from connector_gateway.kit.models import DryRunResult, Listing, Page
