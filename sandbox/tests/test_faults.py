@@ -94,9 +94,16 @@ def test_a_fault_can_be_limited_to_one_token(sandbox: Sandbox, control: httpx.Cl
 
 
 @pytest.mark.parametrize(
-    "request_", [{"params": {"token": "t1"}}, {"data": {"token": "t1"}}, {"json": {"token": "t1"}}], ids=str
+    "request_",
+    [
+        {"headers": {"X-Api-Key": "t1"}},
+        {"params": {"token": "t1"}},
+        {"data": {"token": "t1"}},
+        {"json": {"token": "t1"}},
+    ],
+    ids=str,
 )
-def test_a_fault_matches_tokens_in_query_form_and_json(
+def test_a_fault_matches_tokens_in_any_header_query_form_and_json(
     sandbox: Sandbox, control: httpx.Client, request_: dict[str, Any]
 ) -> None:
     control.post("/chat/faults", json={"fault": "status", "status": 502, "token": "t1"})

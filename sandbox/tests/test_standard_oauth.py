@@ -12,6 +12,7 @@ from aiohttp import web
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.emulator_context import EmulatorContext
+from workspace_sandbox.kit.oauth.server import Grant
 from workspace_sandbox.kit.oauth.standard import OAUTH_KNOBS, OAuthError, StandardOAuth
 from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.kit.state.pickling import dump_state, restore
@@ -73,8 +74,20 @@ class ExampleEmulator(Emulator):
         return {}
 
 
-# Its vendor publishes no list of routes.
-ExampleEmulator.coverage = TablesEmulator.coverage
+class TokenOAuth(ExampleOAuth):
+    clients: ClassVar = {}
+
+
+class TokenEmulator(ExampleEmulator):
+    """An emulator of a vendor without OAuth, whose accounts have tokens."""
+
+    def create_default_data(self) -> None:
+        self.oauth = TokenOAuth(self.context)
+        self.oauth.register("t1", "access", Grant("", self.oauth.accounts["a1"]))
+
+
+# Their vendors publish no list of routes.
+ExampleEmulator.coverage = TokenEmulator.coverage = TablesEmulator.coverage
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +193,12 @@ def test_a_state_with_classes_of_the_emulators_own_package_is_restored(sandbox: 
     restore(emulator, dump_state(emulator))
 
     assert ["Juniper", "Lantern"] == [account.name for account in emulator.oauth.accounts.values()]
+
+
+def test_an_emulator_without_oauth_client_is_served() -> None:
+    with run_emulators(token=TokenEmulator) as sandbox:
+        vendor = sandbox.emulators["token"].context.addresses["base"]
+
+        assert {} == sandbox.describe()["clients"]["token"]
+        assert 200 == httpx.get(f"{vendor}/me", headers={"Authorization": "Bearer t1"}).status_code
+        assert 400 == httpx.get(f"{vendor}/authorize", params=REQUEST).status_code

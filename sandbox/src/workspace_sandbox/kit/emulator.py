@@ -128,9 +128,12 @@ class Emulator(LazyState, ABC):
         return {}
 
     def client(self) -> dict[str, str]:
-        """Return the OAuth app that users authorise on consent pages: ``client_id`` and ``client_secret``."""
-        client_id, secret = next(iter(self.oauth.registered.items()))
-        return {"client_id": client_id, "client_secret": secret or ""}
+        """Return the OAuth app that users authorise on consent pages: ``client_id`` and ``client_secret``.
+
+        Empty if there is none.
+        """
+        apps = self.oauth.registered.items()
+        return next(({"client_id": client_id, "client_secret": secret or ""} for client_id, secret in apps), {})
 
     def revoke(self) -> None:
         """Revoke all authorisations, both ``credentials`` and OAuth grants, as users would."""

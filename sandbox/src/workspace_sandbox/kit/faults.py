@@ -50,7 +50,7 @@ class Fault:
     served: bool = False
     """Whether a ``status`` replaces the response to a request that was carried out."""
     token: str | None = None
-    """The access token of matching requests, or None for any."""
+    """The access token of matching requests, wherever they carry it (``read_tokens``), or None for any."""
     after: int = 0
     """Number of matching requests that are served before the fault occurs."""
     probability: float = 1.0
@@ -158,7 +158,7 @@ def parse_fault(fields: Mapping[str, Any]) -> Fault:
 
 
 async def read_tokens(request: web.Request) -> list[str]:
-    """Return all strings of a request that can be its token, from the header, the query, a form or a JSON body."""
+    """Return all strings of a request that can be its token, from headers, the query, a form or a JSON body."""
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     # Trello's header contains several quoted values after its scheme.
     candidates = [
@@ -166,7 +166,7 @@ async def read_tokens(request: web.Request) -> list[str]:
         credentials.strip(),
         *(part.split('"')[1] for part in credentials.split(",") if part.count('"') == 2),
     ]
-    candidates += request.query.values()
+    candidates += [*request.headers.values(), *request.query.values()]
     # Only bodies that handlers read completely: the parts of a multipart form can be read only once.
     if request.content_type == "application/x-www-form-urlencoded":
         candidates += (value for _, value in parse_qsl((await request.read()).decode("utf-8", "replace")))

@@ -120,7 +120,7 @@ class OAuth(ABC):
     """The part of a token request with the client's ID and secret."""
 
     clients: ClassVar[Mapping[str, str | None]] = {}
-    """Secrets of the registered clients by ID. If empty, the client is configured with knobs."""
+    """Secrets of the registered clients by ID. If empty, knobs configure the client, if they exist."""
 
     account_hint_param: ClassVar[str] = ""
     """The parameter with the account to preselect."""
@@ -136,7 +136,9 @@ class OAuth(ABC):
     def registered(self) -> Mapping[str, str | None]:
         """The registered clients. The first one is reported to testers."""
         knobs = self.context.knobs
-        return self.clients or {knobs["client_id"]: knobs["client_secret"]}
+        if self.clients or "client_id" not in knobs:
+            return self.clients
+        return {knobs["client_id"]: knobs["client_secret"]}
 
     @abstractmethod
     def error(self, reason: str) -> VendorErrorResponse:
