@@ -13,7 +13,7 @@ from typing import Any
 from client_generator import ClientSource, errors_module
 from command_reference import command_reference
 from facts_reference import facts_reference
-from kit_api_reference import kit_reference
+from kit_api_reference import emulator_kit_reference, kit_reference
 from pydantic.fields import FieldInfo
 from vendor_page_tables import application_rows, limit_rows, operation_rows
 
@@ -54,6 +54,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_reference()
     yield REFERENCE / "kit.md", kit_reference()
+    yield REFERENCE / "emulator-kit.md", emulator_kit_reference()
     yield REFERENCE / "vendor-facts.md", facts_reference()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())

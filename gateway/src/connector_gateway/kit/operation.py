@@ -280,7 +280,7 @@ class Connector(Generic[C]):
     client: Callable[[UpstreamClient], C]
     operations: tuple[Operation[C, Any, Any], ...]
     auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]] = create_bearer_header
-    """Returns the headers that authorise a request, from a connection's credentials."""
+    """Returns the headers that authorise a request, from a connection's credentials. By default, a bearer token."""
 
     parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None] = parse_throttle
     """Returns the seconds to wait after a throttling response, or the budgets to block. None for other responses."""
@@ -322,7 +322,11 @@ class Connector(Generic[C]):
     """The OAuth configuration, if accounts can be connected in a browser."""
 
     identify: Callable[[C], Awaitable[Account]] | None = None
-    """Requests the account of the credentials from the vendor."""
+    """Requests the account of the credentials from the vendor.
+
+    It is optional. Without it, credentials are not checked when they are connected, connections have no account name,
+    another account of a reconnection is not noticed, and budgets are counted for the credentials of a connection.
+    """
 
     revoke: Callable[[C], Awaitable[bool]] | None = None
     """Revokes a token that the token page issued, if there is one. Returns whether the vendor accepted the revocation.

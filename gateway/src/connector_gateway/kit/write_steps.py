@@ -24,12 +24,15 @@ class SentStep:
 
     mark: str
     """The text that marks the objects of the step, if the vendor has a field for it. It is the same for every attempt.
+
+    It has 26 digits and letters: hexadecimal digits if the call has an idempotency key, otherwise those of a ULID. It
+    is empty if the step has an ``object_kind``.
     """
 
     earliest: float
     """The earliest time to search from, in epoch seconds, with a margin for clock differences.
 
-    It is meant for a vendor's filters. The core compares ``Match.made_at`` more precisely.
+    It is meant for a vendor's filters. The core compares ``Match.created_at`` more precisely.
     """
 
     restored: bool = False

@@ -12,7 +12,10 @@ from msgspec import Struct
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """At most ``limit`` units in any ``per_seconds`` seconds."""
+    """At most ``limit`` units in any ``per_seconds`` seconds.
+
+    Its name in ``Connector.budgets`` is only a label. Charges decide what it is counted for.
+    """
 
     limit: float
     per_seconds: float
@@ -35,13 +38,19 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The units of one budget that one request uses.
-
-    ``scope_key`` names what they are counted for, by default the account.
-    """
+    """The units of one budget that one request uses."""
 
     budget: str
+    """Its name in ``Connector.budgets``."""
+
     scope_key: str = ""
+    """Names what the units are counted for: a constant if all accounts share the budget, as they share that of an app,
+    or the object that it is granted for, such as a channel.
+
+    If empty, they are counted for the account. All its connections share them, whatever their tokens. Without
+    ``Connector.identify``, they are counted for the credentials.
+    """
+
     units: float = 1
 
 
@@ -51,7 +60,10 @@ Requests = tuple[tuple[Charge, ...], ...]
 
 @dataclass(frozen=True)
 class TypicalRequests:
-    """The vendor requests of a typical call. Queues are estimated by it until calls of the operation have been seen."""
+    """The vendor requests of a typical call. Queues are estimated by it until calls of the operation have been seen.
+
+    It is optional, and only needed by operations that send several requests.
+    """
 
     cold: Requests = ()
     """With empty caches."""
