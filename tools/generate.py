@@ -53,8 +53,8 @@ def files() -> Iterator[tuple[Path, str]]:
     yield requests, between(requests.read_text(encoding="utf-8"), "requests", request_rows(), remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_reference()
-    yield REFERENCE / "kit.md", kit_reference()
-    yield REFERENCE / "emulator-kit.md", emulator_kit_reference()
+    yield REFERENCE / "kit.md", ruff("format", file="kit.md", text=kit_reference())
+    yield REFERENCE / "emulator-kit.md", ruff("format", file="kit.md", text=emulator_kit_reference())
     yield REFERENCE / "vendor-facts.md", facts_reference()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
@@ -79,14 +79,15 @@ def request_rows() -> Iterator[str]:
 
 
 def formatted(source: str) -> str:
-    """Return *source*, formatted like all code here."""
-    ruff = [sys.executable, "-m", "ruff"]
-    stdin = ["--stdin-filename", "client/src/generated.py", "-"]
-    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", *stdin]
-    layout = [*ruff, "format", "--quiet", *stdin]
-    for command in (sort, layout):
-        source = subprocess.run(command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT).stdout
-    return source
+    """Return *source*, a module, formatted like all code here."""
+    module = "client/src/generated.py"
+    return ruff("format", file=module, text=ruff("check", "--fix", "--select", "I,F401", file=module, text=source))
+
+
+def ruff(*words: str, file: str, text: str) -> str:
+    """Return the *text* of a *file* as a command of ruff changes it."""
+    command = [sys.executable, "-m", "ruff", *words, "--quiet", "--stdin-filename", file, "-"]
+    return subprocess.run(command, input=text, capture_output=True, check=True, text=True, cwd=PROJECT).stdout
 
 
 def import_contracts(text: str) -> str:

@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 from typing import TypeGuard
 
@@ -82,7 +83,7 @@ class _Source:
 
     def documented_values(self) -> Iterator[str]:
         """Yield the values and types of the module that have a docstring."""
-        for node, following in zip(self._body, self._body[1:], strict=False):
+        for node, following in pairwise(self._body):
             if _is_public_attribute(node) and _is_text(following):
                 yield self._text(node.lineno, following.end_lineno)
 
@@ -94,7 +95,7 @@ class _Source:
 
     def _members(self, definition: ast.ClassDef) -> Iterator[str]:
         body = [*definition.body, ast.Pass()]
-        for node, following in zip(body, body[1:], strict=False):
+        for node, following in pairwise(body):
             if _is_interface(node):
                 yield self._signature(node) + "\n"
             elif _is_public_attribute(node):
@@ -118,8 +119,9 @@ def _first_line(definition: Definition) -> int:
 
 def _is_interface(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return True if *node* is a public method or a special one."""
-    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return is_function and (_is_public(node.name) or node.name in SPECIAL_METHODS)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return _is_public(node.name) or node.name in SPECIAL_METHODS
 
 
 def _is_public(name: str) -> bool:
