@@ -100,7 +100,24 @@ def test_a_new_package_passes_its_tests(package: Package) -> None:
     tested = make(package, "test")
 
     assert 0 == tested.returncode, tested.stdout + tested.stderr
-    assert "14 passed" in tested.stdout
+    assert "16 passed" in tested.stdout
+
+
+@requirement("packages-5")
+def test_the_tests_of_a_new_package_show_why_the_gateway_does_not_start(package: Package) -> None:
+    make(package, ".installed")
+    tested = subprocess.run(
+        [package.python, "-m", "pytest", "-k", "pages"],
+        cwd=package.folder,
+        env=environment(GATEWAY_LINKS_BUDGET="none"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert 0 != tested.returncode
+    assert "GATEWAY_LINKS_BUDGET" in tested.stdout
 
 
 @requirement("packages-5")
@@ -108,7 +125,7 @@ def test_a_new_package_without_options_passes_its_tests(tmp_path: Path) -> None:
     tested = make(create_package(tmp_path), "test")
 
     assert 0 == tested.returncode, tested.stdout + tested.stderr
-    assert "10 passed" in tested.stdout
+    assert "12 passed" in tested.stdout
 
 
 @requirement("packages-5")

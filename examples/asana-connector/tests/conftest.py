@@ -19,6 +19,8 @@ from asana_connector.emulator.access import PERSONAL
 START_SECONDS = 120
 WAIT_SECONDS = 30
 
+SETTINGS = {"GATEWAY_ASANA_WATCH_SECONDS": "0.5", "GATEWAY_ASANA_SETTLE_SECONDS": "1"}
+
 
 @dataclass(frozen=True)
 class Asana:
@@ -126,11 +128,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asana]:
     port = secrets.choice(range(10_000, 30_000, 20))
     options = ["--quiet", "--data", str(data), "--port", str(port), "--sandbox-port", str(port + 1)]
     command = [sys.executable, "-P", "-m", "connector_gateway", "dev", *options]
-    process = subprocess.Popen(
-        command, env={**os.environ, "GATEWAY_ASANA_WATCH_SECONDS": "0.5", "GATEWAY_ASANA_SETTLE_SECONDS": "1"}
-    )
+    output = data.with_name("output.txt")
+    with output.open("w") as file:
+        process = subprocess.Popen(command, env={**os.environ, **SETTINGS}, stdout=file, stderr=subprocess.STDOUT)
     try:
-        described = _read_when_ready(data / "dev.json", process)
+        described = _read_when_ready(data / "dev.json", process, output)
         url, key = described["base_url"], {"Authorization": f"Bearer {described['keys']['write']}"}
         operator_key = {"Authorization": f"Bearer {described['operator_token']}"}
         with (
@@ -144,11 +146,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asana]:
         process.wait()
 
 
-def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]") -> Any:
+def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]", output: Path) -> Any:
     deadline = time.monotonic() + START_SECONDS
     while not description.exists():
         if process.poll() is not None or time.monotonic() > deadline:
-            pytest.exit("The gateway did not start. Its output has the reason.")
+            pytest.exit(f"The gateway did not start:\n{output.read_text()}")
         time.sleep(0.05)
     return json.loads(description.read_text())
 

@@ -17,7 +17,9 @@ import pytest
 START_SECONDS = 120
 
 SETTINGS = {
-    "GATEWAY_ACME_SETTLE_SECONDS": "1",
+    "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
+    # Longer than the delay of a write whose timeout is tested.
+    "GATEWAY_ACME_SETTLE_SECONDS": "4",
     "GATEWAY_ACME_WATCH_SECONDS": "0.5",  # --events
 }
 
@@ -63,9 +65,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
     port = secrets.choice(range(10_000, 30_000, 20))
     options = ["--quiet", "--data", str(data), "--port", str(port), "--sandbox-port", str(port + 1)]
     command = [sys.executable, "-P", "-m", "connector_gateway", "dev", *options]
-    process = subprocess.Popen(command, env={**os.environ, **SETTINGS})
+    output = data.with_name("output.txt")
+    with output.open("w") as file:
+        process = subprocess.Popen(command, env={**os.environ, **SETTINGS}, stdout=file, stderr=subprocess.STDOUT)
     try:
-        described = _read_when_ready(data / "dev.json", process)
+        described = _read_when_ready(data / "dev.json", process, output)
         key = {"Authorization": f"Bearer {described['keys']['write']}"}
         url = f"{described['base_url']}/v1/connectors/acme/"
         with (
@@ -78,11 +82,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
         process.wait()
 
 
-def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]") -> Any:
+def _read_when_ready(description: Path, process: "subprocess.Popen[bytes]", output: Path) -> Any:
     deadline = time.monotonic() + START_SECONDS
     while not description.exists():
         if process.poll() is not None or time.monotonic() > deadline:
-            pytest.exit("The gateway did not start. Its output has the reason.")
+            pytest.exit(f"The gateway did not start:\n{output.read_text()}")
         time.sleep(0.05)
     return json.loads(description.read_text())
 

@@ -1,13 +1,24 @@
 """A test for each clause of the contract, through a running gateway."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .conftest import Acme
 
 CONTRACT = Path(__file__).parent.parent / "contract.md"
+
+FAULTS = [
+    {"fault": "drop_before"},
+    {"fault": "drop_after"},
+    {"fault": "garbage"},
+    {"fault": "status", "status": 502, "served": True},
+    {"fault": "delay", "seconds": 2.5},
+]
+"""A lost request, responses that are lost after the item was created, and one that is later than the timeout."""
 
 
 @pytest.mark.clause("acme-1")
@@ -29,9 +40,9 @@ def test_a_repeat_returns_the_same_item(acme: Acme) -> None:
 
 
 @pytest.mark.clause("acme-3")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after", "garbage"])
-def test_a_lost_request_or_response_creates_one_item(acme: Acme, fault: str) -> None:
-    acme.control("acme/faults", fault=fault, method="POST", path="/items")
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_lost_request_or_response_creates_one_item(acme: Acme, fault: Mapping[str, Any]) -> None:
+    acme.control("acme/faults", method="POST", path="/items", **fault)
     replies = [acme.create("Once", f"order-{fault}") for _ in range(2)]
 
     assert replies[-1].status_code == 200
