@@ -58,7 +58,7 @@ def test_the_wheel_contains_the_served_guides(wheel: Path) -> None:
 
 
 @requirement("deployment-3")
-@pytest.mark.parametrize("name", ["dev", "sandbox"])
+@pytest.mark.parametrize("name", ["dev", "sandbox", "connector-check"])
 def test_commands_that_need_the_sandbox_name_the_package_to_install(command: Path, name: str) -> None:
     ended = run(command, name)
 

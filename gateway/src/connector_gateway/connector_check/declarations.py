@@ -44,8 +44,8 @@ def check_call(operation: AnyOperation, reply: Reply, sent: Sequence[SentRequest
     """Yield contradictions between a declaration and a call of its example."""
     steps = [one.step for one in sent if one.step]
     if not reply.is_ok:
-        message = reply.body["error"]["message"]
-        yield Finding(DECLARATIONS, operation.name, f"Its example fails with {reply.code} on the emulator: {message}")
+        problem = f"Its example fails with {reply.code} on the emulator: {explain_error(reply, sent)}"
+        yield Finding(DECLARATIONS, operation.name, problem)
     elif operation.scope == "read" and steps:
         problem = f"It is declared to read, and carries out the step {steps[0].name!r}."
         yield Finding(DECLARATIONS, operation.name, problem)
@@ -55,3 +55,11 @@ def check_call(operation: AnyOperation, reply: Reply, sent: Sequence[SentRequest
         for step in (one for one in steps if one.object_kind):
             problem = f"It is declared to be idempotent, and its step {step.name!r} creates a {step.object_kind}."
             yield Finding(DECLARATIONS, operation.name, problem)
+
+
+def explain_error(reply: Reply, sent: Sequence[SentRequest]) -> str:
+    """Return the message of an error, with its details and the last request to the vendor."""
+    error = reply.body["error"]
+    details = f" Details: {error['details']}" if error.get("details") else ""
+    last = f" The last request was {sent[-1].method} {sent[-1].path} → {sent[-1].status}." if sent else ""
+    return f"{error['message']}{details}{last}"

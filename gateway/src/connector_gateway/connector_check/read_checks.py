@@ -6,8 +6,9 @@ from typing import Any
 
 from multidict import CIMultiDict
 
+from connector_gateway.connector_check.declarations import explain_error
 from connector_gateway.connector_check.emulated_vendor import Fault, SentRequest
-from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Subject
+from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Reply, Subject
 from connector_gateway.connector_check.results import (
     BUDGET,
     DECLARATIONS,
@@ -28,29 +29,46 @@ MAX_PAGES = 100
 PAGES = 3
 """The number of pages in which a list is read again."""
 
-MAX_BURST_CALLS = 40
+MAX_BURST_CALLS = 120
+"""More calls than a minute's or ten seconds' budget of most vendors. Larger budgets are not used up."""
+
+BURST_MARGIN = 20
+"""The number of calls beyond the largest budget."""
 
 
 def check_pages(subject: Subject, operation: AnyOperation, seed: int) -> Iterator[tuple[History, Sequence[Finding]]]:
-    """Read a list in large and in small pages, with the first example that has more than one item."""
+    """Read the list of each example in the largest pages, and then in small ones."""
+    longest, largest = 0, _largest_page(operation)
     for number in range(len(operation.examples)):
         arguments = {**subject.arguments(operation, number)}
         arguments.pop("limit", None)
-        whole = _read_list(subject, operation, arguments, seed, None)
-        yield whole, []
+        whole = _read_list(subject, operation, arguments, seed, largest)
+        failed = [reply for reply in whole.of(FIRST) if not reply.is_ok]
+        yield whole, [_explain_failure(operation, reply, whole) for reply in failed]
         items = _list_items(whole)
-        if len(items) > 1:
-            small = _read_list(subject, operation, arguments, seed, _choose_limit(operation, len(items)))
+        longest = max(longest, len(items))
+        if len(items) > 1 and not failed:
+            small = _read_list(subject, operation, arguments, seed, _choose_limit(largest, len(items)))
             yield small, list(_compare(operation, items, _list_items(small), seed))
-            return
-    problem = "No example returns more than one item, so its pages cannot be checked."
-    yield History(subject, "without a call", seed), [Finding(DECLARATIONS, operation.name, problem)]
+    if longest <= 1:
+        problem = "No example returns more than one item, so its pages cannot be checked."
+        yield History(subject, "without a call", seed), [Finding(DECLARATIONS, operation.name, problem)]
 
 
-def _choose_limit(operation: AnyOperation, count: int) -> int:
+def _largest_page(operation: AnyOperation) -> int | None:
+    """Return the declared maximum of ``limit``, or None without one."""
+    most: int | None = operation.params.model_json_schema()["properties"]["limit"].get("maximum")
+    return most
+
+
+def _choose_limit(largest: int | None, count: int) -> int:
     """Return the page size for several pages of *count* items."""
-    most = operation.params.model_json_schema()["properties"]["limit"].get("maximum", count)
-    return max(1, min(count // PAGES, int(most)))
+    return max(1, min(count // PAGES, largest or count))
+
+
+def _explain_failure(operation: AnyOperation, reply: Reply, history: History) -> Finding:
+    problem = f"It fails with {reply.code} {history.situation}: {explain_error(reply, history.sent)}"
+    return Finding(DECLARATIONS, operation.name, problem, history.seed)
 
 
 def _read_list(
@@ -134,9 +152,8 @@ def _call_with_fault(
 
 
 def check_burst(subject: Subject, operation: AnyOperation, seed: int) -> Iterator[tuple[History, Sequence[Finding]]]:
-    """Call an operation more often than the vendor's shorter budgets allow at once."""
-    limits = [budget.limit for budget in subject.connector.budgets.values() if budget.limit < MAX_BURST_CALLS]
-    calls = min(MAX_BURST_CALLS, int(2 * max(limits, default=MAX_BURST_CALLS / 2)) + 5)
+    """Call an operation more often than the declared budgets allow at once."""
+    calls = min(MAX_BURST_CALLS, int(max(budget.limit for budget in subject.connector.budgets.values())) + BURST_MARGIN)
     arguments = subject.arguments(operation)
 
     async def call(history: History) -> None:
