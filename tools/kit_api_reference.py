@@ -145,4 +145,4 @@ def _prose(docstring: str) -> str:
 
 
 def _block(code: str) -> str:
-    return f"```python\n{code}\n```"
+    return f"<!-- not run: declarations without bodies -->\n```python\n{code}\n```"
