@@ -88,7 +88,11 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 def make(package: Package, target: str) -> "subprocess.CompletedProcess[str]":
     """Run a target of the package's Makefile. pip installs nothing from an index."""
-    variables = {**os.environ, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    # The variables of the make that runs these tests would be those of the package's make, too.
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in {"ARGS", "MAKEFLAGS", "MAKEOVERRIDES"}
+    }
+    variables = {**inherited, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
     command = ["make", target, f"PYTHON={package.python}"]
     return subprocess.run(
         command, cwd=package.folder, env=variables, capture_output=True, text=True, timeout=280, check=False

@@ -16,7 +16,7 @@ from connector_gateway.connectors.package_loader import find_name_problem
 OPTIONS = frozenset({"oauth", "events"})
 """The optional parts of the template. A part's files are named after it, and so are their tests."""
 
-MARKER = re.compile(r"\s*(?:#|<!--) (begin |end |)--(\w+)(?: -->)?$")
+MARKER = re.compile(r"(?:#|<!--) (begin |end |)--(\w+)(?: -->)?$")
 """The end of a line that only an option includes, or a line around others that only it includes."""
 
 PLACEHOLDER = re.compile("acme", re.IGNORECASE)
@@ -86,7 +86,7 @@ def _select_lines(text: str, excluded: Collection[str]) -> Iterator[str]:
         elif marker[1]:
             skipping = marker[1] == "begin " and marker[2] in excluded
         elif marker[2] not in excluded:
-            yield f"{line[: marker.start()]}\n"
+            yield f"{line[: marker.start()].rstrip()}\n"
 
 
 def _rename(text: str, name: str) -> str:
