@@ -148,6 +148,14 @@ def ends_early() -> Connector:
     return variant(list_items)
 
 
+def never_ends() -> Connector:
+    async def list_items(ctx: AcmeContext, params: ListAcmeItems) -> Page[AcmeItem]:
+        page = await acme.list_items.handler(ctx, params)
+        return page.model_copy(update={"position": page.position or {"page": "0"}})
+
+    return variant(list_items)
+
+
 def repeats_items() -> Connector:
     async def list_items(ctx: AcmeContext, params: ListAcmeItems) -> Page[AcmeItem]:
         page = await acme.list_items.handler(ctx, params)

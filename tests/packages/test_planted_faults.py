@@ -20,6 +20,7 @@ FAULTS = {
     "adopts_strangers": "evidence",
     "writes_twice": "written-once",
     "ends_early": "page-end",
+    "never_ends": "page-end",
     "repeats_items": "page-repetition",
     "exceeds_budget": "rate-limit",
     "logs_token": "secrets",

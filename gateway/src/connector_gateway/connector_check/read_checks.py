@@ -43,11 +43,11 @@ def check_pages(subject: Subject, operation: AnyOperation, seed: int) -> Iterato
         arguments = {**subject.arguments(operation, number)}
         arguments.pop("limit", None)
         whole = _read_list(subject, operation, arguments, seed, largest)
-        failed = [reply for reply in whole.of(FIRST) if not reply.is_ok]
-        yield whole, [_explain_failure(operation, reply, whole) for reply in failed]
+        findings = list(_judge_list(operation, whole))
+        yield whole, findings
         items = _list_items(whole)
         longest = max(longest, len(items))
-        if len(items) > 1 and not failed:
+        if len(items) > 1 and not findings:
             small = _read_list(subject, operation, arguments, seed, _choose_limit(largest, len(items)))
             yield small, list(_compare(operation, items, _list_items(small), seed))
     if longest <= 1:
@@ -66,9 +66,14 @@ def _choose_limit(largest: int | None, count: int) -> int:
     return max(1, min(count // PAGES, largest or count))
 
 
-def _explain_failure(operation: AnyOperation, reply: Reply, history: History) -> Finding:
-    problem = f"It fails with {reply.code} {history.situation}: {explain_error(reply, history.sent)}"
-    return Finding(DECLARATIONS, operation.name, problem, history.seed)
+def _judge_list(operation: AnyOperation, history: History) -> Iterator[Finding]:
+    last: Reply = history.of(FIRST)[-1]
+    if not last.is_ok:
+        problem = f"It fails with {last.code} {history.situation}: {explain_error(last, history.sent)}"
+        yield Finding(DECLARATIONS, operation.name, problem, history.seed)
+    elif last.body["next_cursor"] is not None:
+        problem = f"It has not ended after {MAX_PAGES} pages. The vendor may mark the last page in another way."
+        yield Finding(PAGES_END, operation.name, problem, history.seed)
 
 
 def _read_list(
