@@ -7,6 +7,8 @@ mount -t tmpfs server "$folder"
 cd "$folder"
 mkdir root files work checkout checkout-work
 mount -t overlay -o "lowerdir=/,upperdir=$folder/files,workdir=$folder/work" overlay root
+# Before the checkout, which can be in it.
+mount -t tmpfs tmp root/tmp
 mkdir -p "root$checkout"
 mount -t overlay -o "lowerdir=$checkout,upperdir=$folder/checkout,workdir=$folder/checkout-work" overlay "root$checkout"
 cd root
@@ -17,7 +19,6 @@ mount -o remount,bind,ro proc/sys
 mount -t sysfs -o ro sysfs sys
 mount -t cgroup2 cgroup2 sys/fs/cgroup
 mount -t tmpfs -o mode=755 run run
-mount -t tmpfs tmp tmp
 mount -t tmpfs -o mode=755 dev dev
 mkdir dev/pts dev/shm dev/mqueue
 mount -t devpts -o newinstance,ptmxmode=666 devpts dev/pts

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,10 @@ def unavailable() -> str:
         return "there are no writable control groups here"
     probe = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, check=False)
     return f"namespaces are not allowed here: {probe.stderr.strip()}" if probe.returncode else ""
+
+
+class NotBooted(Exception):
+    """systemd did not start on this machine, for the reason in its output."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,10 @@ def boot(folder: Path) -> Iterator[VirtualServer]:
     command = ["sh", "-c", join, str(group), *UNSHARE, "sh", str(BOOT), str(folder), str(CHECKOUT)]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
-            wait_until(lambda: process.poll() is not None or _booted(process.pid), pause=0.1)
-            assert process.poll() is None, log.read_text(encoding="utf-8")
+            with suppress(TimeoutError):
+                wait_until(lambda: process.poll() is not None or _booted(process.pid), pause=0.1)
+            if process.poll() is not None or not _booted(process.pid):
+                raise NotBooted(log.read_text(encoding="utf-8")[-500:])
             yield VirtualServer(_children(process.pid)[0])
         finally:
             process.kill()
