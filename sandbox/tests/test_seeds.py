@@ -14,7 +14,7 @@ from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
 from workspace_sandbox.in_process_sandbox import run_sandbox
 from workspace_sandbox.kit.state.pickling import InitialState
-from workspace_sandbox.kit.state.seed_values import InvalidSeed
+from workspace_sandbox.kit.state.seed_file_values import InvalidSeed
 from workspace_sandbox.seed_file import SeedFile, UnreadableSeed
 
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"

@@ -16,7 +16,7 @@ from workspace_sandbox.kit.oauth.server import Grant
 from workspace_sandbox.kit.oauth.standard import OAUTH_KNOBS, OAuthError, StandardOAuth
 from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.kit.state.pickling import dump_state, restore
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator, error_responses
 

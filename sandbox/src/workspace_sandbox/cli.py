@@ -14,7 +14,7 @@ import click
 from workspace_sandbox import EMULATORS, Sandbox
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.input_validation import suggest
-from workspace_sandbox.kit.state.seed_values import InvalidSeed
+from workspace_sandbox.kit.state.seed_file_values import InvalidSeed
 from workspace_sandbox.seed_file import SeedFile, UnreadableSeed
 from workspace_sandbox.snapshots import UnusableFolder
 from workspace_sandbox.version import VERSION

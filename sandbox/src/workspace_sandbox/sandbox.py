@@ -23,7 +23,7 @@ from workspace_sandbox.kit.state.pickling import (
     restore,
     without_garbage_collection,
 )
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.snapshots import CURRENT, Saved, Snapshots, StateFolder, UnusableFolder
 
 EVENTS_URL = "events_url"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from workspace_sandbox.kit.input_validation import suggest
-from workspace_sandbox.kit.state.seed_values import InvalidSeed
-from workspace_sandbox.kit.state.seed_values import Path as SeedPath
+from workspace_sandbox.kit.state.seed_file_values import InvalidSeed
+from workspace_sandbox.kit.state.seed_file_values import Path as SeedPath
 
 BLANK = " \t\r\n"
 DECODER = json.JSONDecoder()

@@ -10,7 +10,7 @@ PUBLIC_MODULES = (
     "oauth.standard",
     "rate_limits",
     "routes",
-    "state.seed_values",
+    "state.seed_file_values",
     "user_actions",
     "webhook_sender",
 )

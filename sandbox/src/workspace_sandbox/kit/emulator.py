@@ -19,7 +19,7 @@ from workspace_sandbox.kit.oauth.server import OAuth
 from workspace_sandbox.kit.route_coverage import Coverage, SupportedRoute
 from workspace_sandbox.kit.routes import PageRoute, Route
 from workspace_sandbox.kit.state.lazy_loading import LazyState
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.kit.user_actions import UserActions
 from workspace_sandbox.kit.webhook_sender import HookSender
 

@@ -16,7 +16,7 @@ from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.oauth.standard import OAUTH_KNOBS
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
 from workspace_sandbox.kit.routes import Route, page
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.kit.user_actions import ActionField, UserAction, UserActions
 
 BUDGET = Budget("requests_per_minute", per_seconds=60)

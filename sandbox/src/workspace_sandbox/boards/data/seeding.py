@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from workspace_sandbox.boards.data.default_data import DefaultAccount
 from workspace_sandbox.boards.data.objects import SHADES, Author, Board, Card, CardList
 from workspace_sandbox.kit.input_validation import suggest
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.boards.emulator import BoardsEmulator

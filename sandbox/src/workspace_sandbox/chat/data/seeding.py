@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.emulator import ChatEmulator

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.crm.data.object_types import KINDS
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 
 if TYPE_CHECKING:
     from workspace_sandbox.crm.emulator import CrmEmulator

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.mail.api.labels import check_name
 from workspace_sandbox.mail.data.state import SHOWN, Label, Mailbox
 from workspace_sandbox.mail.error_responses import ApiError

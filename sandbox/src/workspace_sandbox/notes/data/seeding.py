@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.notes import user_actions
 from workspace_sandbox.notes.data.default_data_builder import DataBuilder
 from workspace_sandbox.notes.data.state import DataSource, Property

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 from workspace_sandbox.tables.data import default_data
 from workspace_sandbox.tables.data.default_data_builder import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.data.record_operations import Workspace, WriteOptions

@@ -17,7 +17,7 @@ from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.oauth.standard import OAUTH_KNOBS
 from workspace_sandbox.kit.rate_limits import Budget, Budgets
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.kit.state.seed_values import SeedValue
+from workspace_sandbox.kit.state.seed_file_values import SeedValue
 
 MAX_TITLE = 200
 MAX_LIMIT = 100
