@@ -17,6 +17,7 @@ import pytest
 START_SECONDS = 120
 
 SETTINGS = {
+    "GATEWAY_CONNECTORS": "acme",  # without it, the gateway would start although it cannot serve the connector
     "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
     # Longer than the delay of a write whose timeout is tested.
     "GATEWAY_ACME_SETTLE_SECONDS": "4",
