@@ -32,12 +32,14 @@ Rows = Iterable[tuple[str, str, str, bool]]
 def main() -> int:
     """Measure the named benchmarks, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default=HistorySpec.kind)
     parser.add_argument("--runs", type=int, default=HistorySpec.runs)
     parser.add_argument("--kept-in", type=Path)
     options = parser.parse_args()
     benchmarks = _benchmarks(HistorySpec(options.database, options.runs, options.kept_in))
+    if unknown := set(options.names) - set(benchmarks):
+        parser.error(f"no benchmark is named {', '.join(sorted(unknown))}; choose from {', '.join(benchmarks)}")
     table = Table("measured", "figure", "bar", "reached", box=None)
     missed = 0
     for name in options.names or benchmarks:
