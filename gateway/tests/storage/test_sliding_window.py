@@ -1,12 +1,17 @@
 """The arithmetic of sliding windows, with random histories by hypothesis."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connector_gateway.core.pacing.pacer import with_slack
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.sliding_window import PRUNE_FROM, LogEntry, SlidingWindowLog
 
@@ -154,3 +159,71 @@ def test_old_entries_are_dropped() -> None:
         window.insert(LogEntry(NOON + number, 1))
 
     assert len(window._entries) <= PRUNE_FROM + 1
+
+
+Travel = Callable[[Random, int], float]
+"""Returns the seconds that a request, or its response, is on its way, given its number."""
+
+
+def steady(random: Random, _: int, *, shortest: float, mean_excess: float) -> float:
+    return shortest + random.expovariate(1 / mean_excess)
+
+
+def uniform(random: Random, _: int, *, shortest: float, longest: float) -> float:
+    return random.uniform(shortest, longest)
+
+
+def slower(random: Random, number: int) -> float:
+    """Return the time on a network that takes a longer route after some responses."""
+    return steady(random, number, shortest=0.01 if number < 200 else 0.06, mean_excess=0.001)
+
+
+def saturate(limit: int, requests: int, travel: Travel, seed: int) -> list[float]:
+    """Return the times, in order, at which *requests* that are sent as early as allowed arrive at a vendor.
+
+    The vendor's window is one second.
+    """
+    random, numbers, now = Random(seed), count(), NOON
+    window = SlidingWindowLog(with_slack({"all": Budget(limit, 1)})["all"])
+    arrived: list[float] = []
+    ends: list[tuple[float, int, LogEntry]] = []
+    while len(arrived) < requests:
+        due = window.earliest(now, 1)
+        if ends and ends[0][0] <= due:
+            now, _, entry = heappop(ends)
+            window.record_end(entry, now, responded=True)
+            continue
+        now, entry, number = due, LogEntry(due, 1), next(numbers)
+        window.insert(entry)
+        arrived.append(now + travel(random, number))
+        heappush(ends, (arrived[-1] + travel(random, number), number, entry))
+    return sorted(arrived)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 5, 50])
+@pytest.mark.parametrize(("shortest", "longest"), [(0.005, 0.2), (0.05, 0.15), (0.01, 0.06)])
+def test_no_window_of_the_vendor_contains_more_than_the_limit_if_response_times_vary(
+    limit: int, shortest: float, longest: float
+) -> None:
+    travel = partial(uniform, shortest=shortest, longest=longest)
+    for seed in range(30):
+        arrived = saturate(limit, 20 * limit + 40, travel, seed)
+
+        assert all(after - at >= 1 for at, after in zip(arrived, arrived[limit:], strict=False)), seed
+
+
+@pytest.mark.parametrize("limit", [3, 5, 50])
+@pytest.mark.parametrize(("shortest", "mean_excess"), [(0.01, 0.001), (0.04, 0.002), (0.1, 0.001)])
+def test_at_least_98_percent_of_a_budget_is_used_if_response_times_vary_little(
+    limit: int, shortest: float, mean_excess: float
+) -> None:
+    for seed in range(5):
+        arrived = saturate(limit, 40 * limit + 1, partial(steady, shortest=shortest, mean_excess=mean_excess), seed)
+
+        assert 40 / (arrived[-1] - arrived[0]) >= 0.98, seed
+
+
+def test_a_budget_is_used_again_some_time_after_the_network_has_become_slower() -> None:
+    arrived = saturate(3, 3001, slower, seed=1)
+
+    assert 100 / (arrived[-1] - arrived[-301]) >= 0.98

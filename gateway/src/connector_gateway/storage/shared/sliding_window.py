@@ -13,37 +13,61 @@ from connector_gateway.storage.shared.budget_queue import BudgetQueue
 from connector_gateway.storage.shared.interface import ResolvedCharge
 
 MIN_SAMPLES = 5
-"""The number of responses after which, and after a whole window, the quickest response time is trusted."""
+"""The number of responses after which, and after a whole window, response times are trusted."""
+
+RETAINED = 0.99
+"""The factor by which each response reduces the weight of the earlier ones in the mean."""
+
+DOUBT = 40.0
+"""A response can be quicker than the quickest of *n* by this times their mean distance from it, divided by *n*.
+
+If response times vary, none of a few may have been as short as the network allows.
+"""
+
+QUICKEST_GROWTH = 0.001
+"""The part of its distance from the mean by which the quickest time grows with each response.
+
+The network can become slower.
+"""
 
 MIN_DELAY_PART = 0.003
 """The part of a window that always counts as delay, as a margin."""
 
-QUICKEST_GROWTH = 1.001
-"""The factor by which the quickest time grows with each response, in case the network becomes slower."""
-
 
 class SendDelay:
-    """The response time of the quickest responses. Time beyond it may have been spent on the way to the vendor."""
+    """The quickest possible response time. Time beyond it may have been spent on the way to the vendor."""
 
-    __slots__ = ("_quickest", "responses")
+    __slots__ = ("_mean", "_quickest", "_weight", "responses")
 
     def __init__(self) -> None:
         self.responses = 0
+        self._mean = 0.0
         self._quickest = 0.0
+        self._weight = 0.0
 
     def estimate(self, response_seconds: float, budget: Budget) -> float:
         """Return the seconds by which a request may have arrived late if its response took *response_seconds*."""
         # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
-        quickest, responses, window = self._quickest, self.responses, budget.per_seconds
-        late = (
-            response_seconds - quickest if responses >= MIN_SAMPLES and responses >= budget.limit else response_seconds
-        )
+        responses, quickest, mean = self.responses, self._quickest, self._mean
+        late, spread, weight = response_seconds, mean - quickest, self._weight
+        if responses >= MIN_SAMPLES and responses >= budget.limit:
+            possible = quickest - spread * DOUBT / weight
+            if possible > 0:
+                late -= possible
         self.responses = responses + 1
-        slowed = quickest * QUICKEST_GROWTH
-        self._quickest = response_seconds if responses == 0 or response_seconds < slowed else slowed
-        margin = min(response_seconds, MIN_DELAY_PART * window)
-        late = max(late, margin)
-        return min(window / 2, late)
+        self._weight = weight = weight * RETAINED + 1
+        self._mean = mean + (response_seconds - mean) / weight
+        slowed = quickest + spread * QUICKEST_GROWTH
+        self._quickest = slowed if responses and slowed < response_seconds else response_seconds
+        margin = budget.per_seconds * MIN_DELAY_PART
+        if response_seconds < margin:
+            return response_seconds
+        if late < margin:
+            return margin
+        longest = budget.per_seconds / 2
+        if late > longest:
+            return longest
+        return late
 
 
 def max_delay(budget: Budget) -> float:
