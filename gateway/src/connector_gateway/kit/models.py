@@ -140,7 +140,7 @@ class DryRunResult(Result):
 class Page(BaseModel, Generic[Item]):
     """One page of a list, and the position of the next one, if there is one."""
 
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     items: Sequence[Item]
     position: Position | None = None
@@ -151,7 +151,7 @@ class Page(BaseModel, Generic[Item]):
 class Listing(BaseModel, Generic[Item]):
     """A list that is always complete."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     items: Sequence[Item]
 
