@@ -52,7 +52,7 @@ def _docstrings_by_class(module: str) -> Mapping[str, Docstrings]:
     """Return the docstrings of all classes in *module*, by their qualified names."""
     try:
         source = inspect.getsource(sys.modules[module])
-    except (OSError, TypeError):
+    except (KeyError, OSError, TypeError):
         return {}
     return dict(_find_classes(ast.parse(source), ""))
 
