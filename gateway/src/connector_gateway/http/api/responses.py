@@ -39,20 +39,18 @@ class HttpResponse(Struct):
 
 async def send_response(context: RequestContext, response: HttpResponse, send: Send) -> None:
     """Send *response*, which ends with a newline for terminals, with the headers that every response carries."""
-    size = len(response.body) + sum(map(len, response.more)) + 1
+    size = len(response.body) + 1
+    if response.more:
+        size += sum(map(len, response.more))
     length = (b"content-length", b"%d" % size)
     headers = [(b"content-type", response.media_type), *common_headers(context), *response.headers, length]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    if size > LARGE_BYTES and context.scope["method"] != "HEAD":
-        await _send_large(context.client, [response.body, *response.more, b"\n"], size, send)
-        return
     if context.scope["method"] == "HEAD":
         await send({"type": "http.response.body", "body": b""})
-        return
-    *earlier, last = [response.body, *response.more]
-    for piece in earlier:
-        await send({"type": "http.response.body", "body": bytes(piece), "more_body": True})
-    await send({"type": "http.response.body", "body": b"%b\n" % bytes(last)})
+    elif response.more or size > LARGE_BYTES:
+        await _send_large(context.client, [response.body, *response.more, b"\n"], size, send)
+    else:
+        await send({"type": "http.response.body", "body": response.body + b"\n"})
 
 
 async def _send_large(client: ClientConnection, pieces: Iterable[Piece], size: int, send: Send) -> None:
