@@ -107,7 +107,9 @@ class Arguments(Struct):
         value = self.path.get(CONNECTION)
         if value is None and self.query:
             value = dict(self.query).get(CONNECTION)
-        if value is None and self.body is not None and isinstance(self.body.value, dict):
+        if value is None:
+            if self.body is None or not isinstance(self.body.value, dict):
+                return None
             value = self.body.value.get(CONNECTION)
         return value if isinstance(value, str) and value and not _has_unsupported_characters(value) else None
 
@@ -127,7 +129,7 @@ class Arguments(Struct):
         values |= self.path
         if connection:
             _check_connection(values, details)
-        _check_values(values, "", 0, details)
+        _check_members(values, "", 0, details)
         if self.neutralises_mentions:
             _neutralise_mentions(params, values)
         try:
