@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -24,10 +25,9 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process, of all threads."""
-        clock = ctypes.c_int()
-        ctypes.CDLL(None).clock_getcpuclockid(self.pid, ctypes.byref(clock))
-        return time.clock_gettime(clock.value)
+        """User and system time of all threads of the process and of its workers."""
+        workers = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return sum(_cpu_seconds(pid) for pid in (self.pid, *map(int, workers)))
 
     @property
     def memory_bytes(self) -> int:
@@ -41,11 +41,23 @@ class Server:
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
 
 
+def _cpu_seconds(pid: int) -> float:
+    clock = ctypes.c_int()
+    ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
+    return time.clock_gettime(clock.value)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def free_block() -> int:
+    """Return the first of ten free ports, below those that the system assigns."""
+    first = secrets.choice(range(10_000, 30_000, 10))
+    return first if all(map(is_free, range(first, first + 10))) else free_block()
 
 
 def is_free(port: int) -> bool:
@@ -94,13 +106,15 @@ def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
 
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            httpx.get(url, timeout=5)
-        except httpx.TransportError:
-            time.sleep(0.02)
-        else:
-            return
+    # A client loads certificates, which takes longer than the pause.
+    with httpx.Client(timeout=5) as client:
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                client.get(url)
+            except httpx.TransportError:
+                time.sleep(0.02)
+            else:
+                return
     raise RuntimeError(f"nothing answers at {url}")
 
 

@@ -1,5 +1,7 @@
 """Request bodies, which are read completely, up to a limit, before a request is processed."""
 
+from starlette.types import Message
+
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.api.request_context import RequestContext
@@ -27,8 +29,8 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
     text = await _read(context, max_bytes)
     if text is None:
         return Body(error=_too_large(max_bytes))
-    encoding = context.header(b"content-encoding") or IDENTITY
-    if encoding.strip().lower() != IDENTITY:
+    encoding = context.header(b"content-encoding")
+    if encoding and encoding.strip().lower() != IDENTITY:
         return Body(
             error=UnsupportedMediaType(
                 f"The Content-Encoding {truncate(encoding)} is not supported.",
@@ -36,9 +38,11 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
                 remedy="Send the body without Content-Encoding.",
             )
         )
-    content_type = (context.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON_TYPE and (text or content_type):
-        return Body(error=UnsupportedMediaType(_content_type_message(content_type)))
+    content_type = context.header(b"content-type") or ""
+    if content_type != JSON_TYPE:
+        content_type = content_type.partition(";")[0].strip().lower()
+        if content_type != JSON_TYPE and (text or content_type):
+            return Body(error=UnsupportedMediaType(_content_type_message(content_type)))
     if not text:
         return Body(error=InvalidJson("The request has no body."))
     return Body(text)
@@ -52,12 +56,20 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
     declared = context.header(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
+    message = await context.receive()
+    body: bytes = message.get("body", b"")
+    if message["type"] != "http.request" or message.get("more_body", False):
+        return await _read_pieces(context, message, max_bytes)
+    return body if len(body) <= max_bytes else None
+
+
+async def _read_pieces(context: RequestContext, message: Message, max_bytes: int) -> bytes | None:
+    """Return the body whose first piece is *message*, or None if it is too large."""
     # Growing many bodies at the same time, each in one buffer, would fragment memory.
     pieces: list[bytes] = []
     size = 0
     try:
         while size <= max_bytes:
-            message = await context.receive()
             if message["type"] == "http.disconnect":
                 raise RequestIncomplete("The connection was closed before the body was complete.")
             pieces.append(message.get("body", b""))
@@ -68,6 +80,7 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
                 raise RequestIncomplete("The body did not arrive in time.")
             if size > LARGE_BYTES:
                 context.client.reserve_buffer(size)
+            message = await context.receive()
     finally:
         context.client.release()
     return None
