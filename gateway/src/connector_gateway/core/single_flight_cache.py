@@ -6,6 +6,7 @@ It caches keys and connections from the database, and vendor data per connection
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -59,10 +60,18 @@ class SingleFlight(Generic[K, V]):
         self._values.pop(key, None)
         self._flights.pop(key, None)
 
-    async def get(self, key: K, find: Callable[[], Awaitable[V]], seconds: float, outdated: V | None = None) -> V:
+    async def get(
+        self,
+        key: K,
+        find: Callable[[], Awaitable[V]],
+        seconds: float,
+        outdated: V | None = None,
+        join: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> V:
         """Return the cached value, unless it is *outdated*. Otherwise call *find* once for all concurrent callers.
 
-        An error of *find* is raised to all waiting callers. It is not cached, and the cached value remains.
+        All but the first one wait inside of *join*. An error of *find* is raised to all waiting callers. It is not
+        cached, and the cached value remains.
         """
         entry = self._get_unexpired(key)
         # Compared by identity, because an equal value that was read since is newer and valid.
@@ -70,9 +79,10 @@ class SingleFlight(Generic[K, V]):
             return entry[1]
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
-            flight = self._begin(key, find, seconds)
+            flight, join = self._begin(key, find, seconds), nullcontext
         # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
-        return await asyncio.shield(flight.task)
+        async with join():
+            return await asyncio.shield(flight.task)
 
     def _get_unexpired(self, key: K) -> tuple[float, V] | None:
         """Return the cached value and its expiry time, or None. It is a pair because the value can be None."""

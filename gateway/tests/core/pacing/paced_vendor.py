@@ -3,17 +3,22 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from statistics import mean
 
+from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import ConnectionPacer, with_slack
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline, TypicalRequests
 from connector_gateway.storage.shared.interface import CallPosition, SharedState
 from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import NOON, LoopClock
 
+ACCOUNT = ConnectionId("account")
 ONE = Charge("all")
 QUEUE_SECONDS = 30.0
 VENDOR_SECONDS = 0.08
@@ -65,13 +70,14 @@ class PacedVendor:
     """The clock of each process. By default, they have the same."""
 
     is_cold: bool = False
-    """Whether the first call of an operation in each process needs ``COLD`` more requests."""
+    """Whether the first call of an operation in each process needs ``COLD`` more requests, which others wait for."""
 
     def __post_init__(self) -> None:
         self.budgets = with_slack({"all": self.budget})
         self.processes = self.processes or [LocalCounters(self.clock)]
         self.clocks = self.clocks or [self.clock] * len(self.processes)
         self.costs = [CallCosts() for _ in self.processes]
+        self.caches = [ConnectionCaches(clock) for clock in self.clocks]
 
     def pacer(self, cost: CallCost, process: int = 0) -> ConnectionPacer:
         """Return the pacer of a call in one of the processes."""
@@ -102,8 +108,11 @@ class PacedVendor:
         self.calls.append(call)
         start_by = clock.now() + (self.queue_seconds if queue_seconds is None else queue_seconds)
         pacer = self.pacer(cost, process)
-        try:
-            for index in range(call.requests):
+
+        async def send(count: int) -> bool:
+            nonlocal pacer
+            for _ in range(count):
+                index = len(call.requested)
                 if self.by_request and index:
                     pacer = self.pacer(CallCost(CallPosition(clock.now())), process)
                 queued_at = self.clock.now()
@@ -112,6 +121,13 @@ class PacedVendor:
                 self.sent.append((number, round(self.clock.now() - NOON, 6)))
                 await clock.sleep(VENDOR_SECONDS)
                 reservation.record_end(responded=True)
+            return True
+
+        try:
+            if self.is_cold:
+                cache = self.caches[process].for_connection(ACCOUNT, join=lambda: pacer.hold_place(Deadline(start_by)))
+                await cache.get_or_load(CachedLookup(str(requests), inf, lambda: send(COLD)), None)
+            await send(requests)
             self.costs[process].record(cost)
         except UpstreamRateLimited as error:
             call.retry_after = error.retry_after

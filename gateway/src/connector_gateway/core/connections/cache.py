@@ -1,5 +1,7 @@
 """The values that each connection caches between calls."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 from connector_gateway.core.single_flight_cache import SingleFlight
@@ -19,19 +21,32 @@ class ConnectionCaches:
     def __init__(self, clock: Clock) -> None:
         self._items: SingleFlight[_Key, Any] = SingleFlight(clock, MAX_ITEMS)
 
-    def for_connection(self, connection_id: ConnectionId, era: int = 0) -> "ConnectionMemory":
+    def for_connection(
+        self,
+        connection_id: ConnectionId,
+        era: int = 0,
+        join: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+    ) -> "ConnectionMemory":
         """Return the cache of one connection.
 
-        *era* counts its replaced credentials, since new ones may lead to another account.
+        *era* counts its replaced credentials, since new ones may lead to another account. Callers wait inside of *join*
+        for look-ups that others began.
         """
-        return ConnectionMemory(self._items, connection_id, era)
+        return ConnectionMemory(self._items, connection_id, era, join)
 
 
 class ConnectionMemory:
     """The cached values of one connection."""
 
-    def __init__(self, items: SingleFlight[_Key, Any], connection_id: ConnectionId, era: int) -> None:
+    def __init__(
+        self,
+        items: SingleFlight[_Key, Any],
+        connection_id: ConnectionId,
+        era: int,
+        join: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:
         self._items = items
+        self._join = join
         self._connection_id = connection_id
         self._era = era
 
@@ -52,7 +67,7 @@ class ConnectionMemory:
 
         Concurrent callers share one lookup.
         """
-        value: T = await self._items.get(self._key(lookup.name), lookup.find, lookup.seconds, outdated)
+        value: T = await self._items.get(self._key(lookup.name), lookup.find, lookup.seconds, outdated, self._join)
         return value
 
     def _key(self, name: str) -> _Key:

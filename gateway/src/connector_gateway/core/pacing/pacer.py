@@ -3,7 +3,8 @@
 A request waits for its rate-limit reservation if its deadline permits, and is rejected otherwise.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost
@@ -76,6 +77,9 @@ class ConnectionPacer:
         self._has_sent = False
         """Whether a request was sent. If so, the call may finish during shutdown."""
 
+    _margin = MARGIN
+    """``MARGIN``, or 1 once the call was accepted because it holds a place."""
+
     def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[StoredReservation]:
         """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
         if not self._has_sent:
@@ -92,7 +96,7 @@ class ConnectionPacer:
         max_wait = self._remaining(deadline)
         # A call that is not accepted can be repeated. One that has started would be wasted.
         if not self._has_sent:
-            max_wait /= MARGIN
+            max_wait /= self._margin
         reservation = await self._shared.reserve(resolved, max_wait, cost.position)
         if reservation.wait > 0:
             if not reservation.granted:
@@ -102,6 +106,33 @@ class ConnectionPacer:
         self._usage.record_sent(resolved, self._connection_id)
         self._has_sent = True
         return reservation
+
+    @asynccontextmanager
+    async def hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
+        """Hold the call's place in the queues inside the context, where it waits for a look-up of another call.
+
+        Raises ``UpstreamRateLimited`` immediately if its requests cannot start by *deadline*.
+        """
+        cost = self._cost
+        expected = [Charge(budget, units=0) for budget in cost.typical if cost.remaining(budget) > 0]
+        if not expected:
+            yield
+            return
+        if cost.position is None:
+            cost.position = CallPosition(self._clock.now())
+        max_wait = self._remaining(deadline) / (1 if self._has_sent else self._margin)
+        wait = await self._shared.hold_place(self._resolve_charges(expected), max_wait, cost.position)
+        if wait > 0:
+            raise _too_long(wait)
+        self._margin = 1.0
+        try:
+            yield
+        # Without its result, the call sends nothing that depends on it.
+        except BaseException:
+            cost.typical = {}
+            raise
+        finally:
+            self._shared.leave_place(self._resolve_charges(expected), cost.position)
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -142,6 +143,12 @@ class Pacer(Protocol):
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is due again. Raises like ``acquire``."""
+
+    def hold_place(self, deadline: Deadline) -> AbstractAsyncContextManager[None]:
+        """Hold the call's place in the queues inside the context, where it waits for a look-up of another call.
+
+        Raises ``UpstreamRateLimited`` immediately if its requests cannot start by *deadline*.
+        """
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, because the vendor throttled a request."""

@@ -439,6 +439,15 @@ class UpstreamClient(Struct):
             await self._block(request, delay)
         raise create_server_error(response, doubt)
 
+    @asynccontextmanager
+    async def hold_place(self) -> AsyncIterator[None]:
+        """Hold the call's place in the queues inside the context, where it waits for a look-up of another call.
+
+        Raises ``UpstreamRateLimited`` immediately if its requests cannot start in time.
+        """
+        async with self.pacer.hold_place(await self._create_deadline()):
+            yield
+
     async def _create_deadline(self) -> Deadline:
         """Await ``before_request``, and return the deadline for queueing a request.
 

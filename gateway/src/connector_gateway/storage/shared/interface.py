@@ -109,6 +109,18 @@ class SharedCounters(Protocol):
         budgets belong to one connector.
         """
 
+    async def hold_place(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
+    ) -> float:
+        """Hold the place of a call that waits for another one before it sends its own requests, until ``leave_place``.
+
+        *charges* have no units, only expected ones. Returns 0, or the seconds until its turn if that is after
+        *max_wait_seconds*. Then it holds no place.
+        """
+
+    def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
+        """Expect the requests of a call that held a place very soon. Returns immediately, without the store."""
+
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
