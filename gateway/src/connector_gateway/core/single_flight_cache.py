@@ -6,7 +6,6 @@ It caches keys and connections from the database, and vendor data per connection
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -66,12 +65,12 @@ class SingleFlight(Generic[K, V]):
         find: Callable[[], Awaitable[V]],
         seconds: float,
         outdated: V | None = None,
-        join: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        join: Callable[[asyncio.Future[V]], Awaitable[V]] = asyncio.shield,
     ) -> V:
         """Return the cached value, unless it is *outdated*. Otherwise call *find* once for all concurrent callers.
 
-        All but the first one wait inside of *join*. An error of *find* is raised to all waiting callers. It is not
-        cached, and the cached value remains.
+        All but the first one wait by *join*, which must not cancel the look-up. An error of *find* is raised to all
+        waiting callers. It is not cached, and the cached value remains.
         """
         entry = self._get_unexpired(key)
         # Compared by identity, because an equal value that was read since is newer and valid.
@@ -79,10 +78,9 @@ class SingleFlight(Generic[K, V]):
             return entry[1]
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
-            flight, join = self._begin(key, find, seconds), nullcontext
-        # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
-        async with join():
-            return await asyncio.shield(flight.task)
+            # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
+            return await asyncio.shield(self._begin(key, find, seconds).task)
+        return await join(flight.task)
 
     def _get_unexpired(self, key: K) -> tuple[float, V] | None:
         """Return the cached value and its expiry time, or None. It is a pair because the value can be None."""

@@ -111,6 +111,23 @@ async def test_a_burst_is_served_by_several_processes_as_by_one(
     vendor.check_burst(len(BURST))
 
 
+@requirement("common-77")
+@pytest.mark.parametrize("count_of_processes", [1, 4])
+async def test_calls_that_wait_for_look_ups_of_others_have_a_place_or_are_rejected_at_once(
+    valkey_of_tests: Server, count_of_processes: int
+) -> None:
+    vendor = await run_processes(
+        valkey_of_tests,
+        [0] * count_of_processes,
+        lambda vendor: vendor.start_calls(*BURST),
+        is_cold=True,
+        shares_lookups=True,
+    )
+
+    vendor.check_waits(len(BURST))
+    assert [] == find_overtaken(vendor)
+
+
 @dataclass
 class Traffic:
     """Random calls, callers that leave, and blocks."""
@@ -168,7 +185,7 @@ async def test_calls_of_processes_with_wrong_clocks_are_served_in_order_within_t
     valkey_of_tests: Server, seed: int
 ) -> None:
     traffic = Traffic(seed)
-    vendor = await run_processes(valkey_of_tests, [0, -40, 7200], traffic.run, is_cold=True)
+    vendor = await run_processes(valkey_of_tests, [0, -40, 7200], traffic.run, is_cold=True, shares_lookups=True)
     staying = [call for call in vendor.calls if call.number not in traffic.left]
     served = [call for call in staying if call.retry_after is None]
     rejected = [call for call in staying if call.retry_after is not None]

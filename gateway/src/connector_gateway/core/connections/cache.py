@@ -1,7 +1,7 @@
 """The values that each connection caches between calls."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from connector_gateway.core.single_flight_cache import SingleFlight
@@ -14,6 +14,9 @@ T = TypeVar("T")
 MAX_ITEMS = 20_000
 _Key = tuple[ConnectionId, int, str]
 
+Join = Callable[[asyncio.Future[Any]], Awaitable[Any]]
+"""Waits for a look-up without cancelling it."""
+
 
 class ConnectionCaches:
     """The caches of all connections, in one bounded store."""
@@ -22,15 +25,12 @@ class ConnectionCaches:
         self._items: SingleFlight[_Key, Any] = SingleFlight(clock, MAX_ITEMS)
 
     def for_connection(
-        self,
-        connection_id: ConnectionId,
-        era: int = 0,
-        join: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        self, connection_id: ConnectionId, era: int = 0, join: Join = asyncio.shield
     ) -> "ConnectionMemory":
         """Return the cache of one connection.
 
-        *era* counts its replaced credentials, since new ones may lead to another account. Callers wait inside of *join*
-        for look-ups that others began.
+        *era* counts its replaced credentials, since new ones may lead to another account. Callers wait by *join* for
+        look-ups that others have begun.
         """
         return ConnectionMemory(self._items, connection_id, era, join)
 
@@ -38,13 +38,7 @@ class ConnectionCaches:
 class ConnectionMemory:
     """The cached values of one connection."""
 
-    def __init__(
-        self,
-        items: SingleFlight[_Key, Any],
-        connection_id: ConnectionId,
-        era: int,
-        join: Callable[[], AbstractAsyncContextManager[None]],
-    ) -> None:
+    def __init__(self, items: SingleFlight[_Key, Any], connection_id: ConnectionId, era: int, join: Join) -> None:
         self._items = items
         self._join = join
         self._connection_id = connection_id

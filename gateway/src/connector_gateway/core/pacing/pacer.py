@@ -3,8 +3,10 @@
 A request waits for its rate-limit reservation if its deadline permits, and is rejected otherwise.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost
@@ -47,6 +49,14 @@ def with_slack(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
 def without_slack(per_seconds: float) -> float:
     """Return the vendor's window, given a window that ``with_slack`` has lengthened."""
     return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
+
+
+HOLD_AFTER_SECONDS = 0.05
+"""Seconds after which a call that waits for another one's look-up takes a place. The look-up itself must be in the
+queue before, or it would be behind the places of all calls that need it.
+"""
+
+T = TypeVar("T")
 
 
 class ConnectionPacer:
@@ -107,32 +117,41 @@ class ConnectionPacer:
         self._has_sent = True
         return reservation
 
-    @asynccontextmanager
-    async def hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
-        """Hold the call's place in the queues inside the context, where it waits for a look-up of another call.
+    async def wait_for_lookup(self, lookup: asyncio.Future[T], deadline: Deadline) -> T:
+        """Wait for a *lookup* that another call has begun, and hold the place for this call's own requests meanwhile.
 
-        Raises ``UpstreamRateLimited`` immediately if its requests cannot start by *deadline*.
+        Raises ``UpstreamRateLimited`` early if they cannot start by *deadline*.
         """
+        timer = asyncio.ensure_future(self._clock.sleep(HOLD_AFTER_SECONDS))
+        either: set[asyncio.Future[Any]] = {lookup, timer}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+        if not lookup.done():
+            async with self._hold_place(deadline):
+                await asyncio.wait({lookup})
+        return await asyncio.shield(lookup)
+
+    @asynccontextmanager
+    async def _hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
         cost = self._cost
-        expected = [Charge(budget, units=0) for budget in cost.typical if cost.remaining(budget) > 0]
-        if not expected:
+        charges = [Charge(budget, units=0) for budget in cost.typical if cost.remaining(budget) > 0]
+        if cost.position is None or not charges:
             yield
             return
-        if cost.position is None:
-            cost.position = CallPosition(self._clock.now())
         max_wait = self._remaining(deadline) / (1 if self._has_sent else self._margin)
-        wait = await self._shared.hold_place(self._resolve_charges(expected), max_wait, cost.position)
+        wait = await self._shared.hold_place(self._resolve_charges(charges), max_wait, cost.position)
         if wait > 0:
             raise _too_long(wait)
         self._margin = 1.0
         try:
             yield
-        # Without its result, the call sends nothing that depends on it.
         except BaseException:
             cost.typical = {}
             raise
         finally:
-            self._shared.leave_place(self._resolve_charges(expected), cost.position)
+            self._shared.leave_place(self._resolve_charges(charges), cost.position)
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""

@@ -1,14 +1,16 @@
 """Budgets that vendors grant, and the charges and reservations of requests against them."""
 
 import math
+from asyncio import Future
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +146,10 @@ class Pacer(Protocol):
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is due again. Raises like ``acquire``."""
 
-    def hold_place(self, deadline: Deadline) -> AbstractAsyncContextManager[None]:
-        """Hold the call's place in the queues inside the context, where it waits for a look-up of another call.
+    async def wait_for_lookup(self, lookup: Future[T], deadline: Deadline) -> T:
+        """Wait for a *lookup* that another call has begun, and hold the place for this call's own requests meanwhile.
 
-        Raises ``UpstreamRateLimited`` immediately if its requests cannot start by *deadline*.
+        Raises ``UpstreamRateLimited`` early if they cannot start by *deadline*.
         """
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:

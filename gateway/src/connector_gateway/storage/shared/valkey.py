@@ -261,8 +261,8 @@ class ValkeyCounters:
         position = position or CallPosition(since)
         if not charges:
             return self._create_reservation(charges, (1, 0, 0), since)
-        granted, wait, number, slowest = await self._queue("reserve", charges, max_wait_seconds, position)
-        reservation = self._create_reservation(charges, (granted, wait, number), since, position.key)
+        granted, wait, number, key, slowest = await self._queue("reserve", charges, max_wait_seconds, position)
+        reservation = self._create_reservation(charges, (granted, wait, number), since, int(key))
         if slowest > 0:
             reservation.enqueue(slowest, self.clock.now() + max_wait_seconds)
         elif reservation.granted and reservation.is_expired():
@@ -275,15 +275,15 @@ class ValkeyCounters:
         """Run a command for a call, whose *position* the store assigns if it is new."""
         age = max(0, round((self.clock.now() - position.arrived_at) * MICRO))
         max_wait = min(max(max_wait_seconds, 0.0), 1e9) * MICRO
-        granted, wait, number, key, slowest = await self.call_script(
+        response = await self.call_script(
             command,
             max_wait,
             charges,
             f"-{age}" if position.key is None else position.key,
             abandoned=partial(self._release_abandoned, charges),
         )
-        position.key = int(key)
-        return granted, wait, number, slowest
+        position.key = int(response[3])
+        return response
 
     async def hold_place(
         self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
