@@ -136,7 +136,7 @@ class ConnectionPacer:
     @asynccontextmanager
     async def _hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
         cost = self._cost
-        charges = [Charge(budget, units=0) for budget in cost.typical if cost.remaining(budget) > 0]
+        charges = [Charge(budget) for budget in cost.typical if cost.remaining(budget) > 0]
         if cost.position is None or not charges:
             yield
             return

@@ -114,8 +114,8 @@ class SharedCounters(Protocol):
     ) -> float:
         """Hold the place of a call that waits for another one before it sends its own requests, until ``leave_place``.
 
-        *charges* have no units, only expected ones. Returns 0, or the seconds until its turn if that is after
-        *max_wait_seconds*. Then it holds no place.
+        The units of *charges* are those of its next request, and the expected ones are all that it will use. Returns 0,
+        or the seconds until its turn if that is after *max_wait_seconds*. Then it holds no place.
         """
 
     def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
