@@ -51,7 +51,7 @@ def without_slack(per_seconds: float) -> float:
     return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
 
 
-HOLD_AFTER_SECONDS = 0.05
+HOLD_AFTER_SECONDS = 0.01
 """Seconds after which a call that waits for another one's look-up takes a place. The look-up itself must be in the
 queue before, or it would be behind the places of all calls that need it.
 """
