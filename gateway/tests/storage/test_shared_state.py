@@ -209,7 +209,7 @@ async def test_a_call_that_waits_for_another_one_holds_its_place(shared: SharedC
     await shared.consume(charge(name, 3))
 
     too_late = await shared.hold_place([expected], 59, rejected)
-    held = await shared.hold_place([expected], 60, call)
+    in_time = await shared.hold_place([expected], 60, call)
     behind = [await shared.reserve([charge(name)], 1000)]
     clock.at += 0.5
     shared.leave_place([expected], call)
@@ -217,7 +217,7 @@ async def test_a_call_that_waits_for_another_one_holds_its_place(shared: SharedC
     resumed = await shared.reserve([charge(name, 3)], 60, call)
     clock.at += 59.5
 
-    assert (60, 0) == (too_late, held)
+    assert (60, 0) == (too_late, in_time)
     assert [120, 119.5] == [reservation.wait for reservation in behind]
     assert [60, 60, 0] == [await reservation.confirm() for reservation in (*behind, resumed)]
 
