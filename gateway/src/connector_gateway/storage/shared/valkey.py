@@ -261,35 +261,32 @@ class ValkeyCounters:
         position = position or CallPosition(since)
         if not charges:
             return self._create_reservation(charges, (1, 0, 0), since)
-        granted, wait, number, key, slowest = await self._queue("reserve", charges, max_wait_seconds, position)
-        reservation = self._create_reservation(charges, (granted, wait, number), since, int(key))
+        key = -max(0, round((since - position.arrived_at) * MICRO)) if position.key is None else position.key
+        max_wait = min(max(max_wait_seconds, 0.0), 1e9) * MICRO
+        granted, wait, number, key, slowest = await self.call_script(
+            "reserve", max_wait, charges, "-0" if key == 0 else key, abandoned=partial(self._release_abandoned, charges)
+        )
+        position.key = int(key)
+        reservation = self._create_reservation(charges, (granted, wait, number), since, position.key)
         if slowest > 0:
             reservation.enqueue(slowest, self.clock.now() + max_wait_seconds)
         elif reservation.granted and reservation.is_expired():
             await reservation.confirm()
         return reservation
 
-    async def _queue(
-        self, command: str, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
-    ) -> Sequence[int]:
-        """Run a command for a call, whose *position* the store assigns if it is new."""
-        age = max(0, round((self.clock.now() - position.arrived_at) * MICRO))
-        max_wait = min(max(max_wait_seconds, 0.0), 1e9) * MICRO
-        response = await self.call_script(
-            command,
-            max_wait,
-            charges,
-            f"-{age}" if position.key is None else position.key,
-            abandoned=partial(self._release_abandoned, charges),
-        )
-        position.key = int(response[3])
-        return response
-
     async def hold_place(
         self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
     ) -> float:
         """Hold the place of a call that waits for another one, or return when its turn is, if that is too late."""
-        granted, wait, *_ = await self._queue("hold", charges, max_wait_seconds, position)
+        age = f"-{max(0, round((self.clock.now() - position.arrived_at) * MICRO))}"
+        granted, wait, _, key, _ = await self.call_script(
+            "hold",
+            max(max_wait_seconds, 0.0) * MICRO,
+            charges,
+            age if position.key is None else position.key,
+            abandoned=partial(self._release_abandoned, charges),
+        )
+        position.key = int(key)
         return 0.0 if granted else wait / MICRO
 
     def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
