@@ -54,6 +54,7 @@ def _benchmarks(spec: HistorySpec) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
         "agent-oauth": overhead.rows_agent_oauth,
+        "workers": overhead.rows_workers,
         "throughput": wrk_throughput.rows,
         "postgres-throughput": postgres_throughput.rows,
         "starting": startup.rows,

@@ -3,7 +3,7 @@
 import statistics
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import httpx
 from benchmarks import stub_vendor
 from benchmarks.load_generator import Load, loading
 from benchmarks.processes import Server, asgi, environment_of, free_port, started
+from benchmarks.stores import stores
 
 CALLS = 250
 ROUNDS = 40
@@ -52,14 +53,15 @@ class Calls:
     arguments: Any
     headers: dict[str, str]
     keyed: bool = False
+    concurrency: int = CONCURRENCY
 
-    def __call__(self, count: int, concurrency: int = CONCURRENCY) -> dict[str, Any]:
+    def __call__(self, count: int) -> dict[str, Any]:
         result = self.load(
             self.server.url + self.path,
             self.arguments,
             self.headers,
             calls=count,
-            concurrency=concurrency,
+            concurrency=self.concurrency,
             keyed=self.keyed,
         )
         if result["statuses"] != {"200": count}:
@@ -138,6 +140,24 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
     yield _ratio("CPU of a write with a key (two commits) over the same", keyed, bar_writes, 1.9)
     spread = statistics.median(read.p99_ms / read.median_ms for read in reads)
     yield "worker at saturation: 99th percentile over median", f"{spread:.2f}x", "<= 3x", spread <= 3
+
+
+def rows_workers() -> Iterator[tuple[str, str, str, bool]]:
+    """Yield the calls per CPU second of two workers over those of one, on one PostgreSQL and one Valkey each."""
+    with ExitStack() as stack:
+        upstream = stack.enter_context(asgi("benchmarks.stub_vendor:app"))
+        load = stack.enter_context(loading())
+        kinds = []
+        for workers in (2, 1):
+            shared = stack.enter_context(stores())
+            running = stack.enter_context(gateway(upstream, GATEWAY_WORKERS=str(workers), **shared))
+            path, concurrency = "/v1/connectors/notes/pages/search", workers * CONCURRENCY
+            kinds.append(Calls(load, running.server, path, _search(running), running.headers, concurrency=concurrency))
+        for calls in kinds:
+            calls(WARM_UP)
+        two, one = alternate(*kinds)
+    ratio = statistics.median(single.cpu_us / both.cpu_us for both, single in zip(two, one, strict=True))
+    yield "calls per CPU second of two workers over one", f"{ratio:.2f}x", ">= 0.9x", ratio >= 0.9
 
 
 def rows_agent_oauth() -> Iterator[tuple[str, str, str, bool]]:

@@ -48,18 +48,28 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         common = {"connection_id": running.connection_id, "database_id": stub_vendor.DATABASE_ID}
         search = common | {"property": "Name", "value": "Acme"}
         create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
-        reads = Calls(load, running.server, "/v1/connectors/notes/pages/search", search, running.headers)
-        writes = Calls(load, running.server, "/v1/connectors/notes/pages", create, running.headers, keyed=True)
+        reads = Calls(
+            load, running.server, "/v1/connectors/notes/pages/search", search, running.headers, concurrency=CONCURRENCY
+        )
+        writes = Calls(
+            load,
+            running.server,
+            "/v1/connectors/notes/pages",
+            create,
+            running.headers,
+            keyed=True,
+            concurrency=CONCURRENCY,
+        )
         yield _rate("reads", reads, 2_500)
         yield _rate("writes with a key", writes, 1_000)
 
 
 def _rate(name: str, calls: Calls, least: int) -> tuple[str, str, str, bool]:
-    calls(CALLS // 4, CONCURRENCY)
+    calls(CALLS // 4)
     rates, costs = [], []
     for _ in range(ROUNDS):
         before = calls.server.cpu_seconds
-        result = calls(CALLS, CONCURRENCY)
+        result = calls(CALLS)
         costs.append((calls.server.cpu_seconds - before) / CALLS * 1e6)
         rates.append(CALLS / result["seconds"])
     rate = statistics.median(rates)

@@ -24,10 +24,9 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process, of all threads."""
-        clock = ctypes.c_int()
-        ctypes.CDLL(None).clock_getcpuclockid(self.pid, ctypes.byref(clock))
-        return time.clock_gettime(clock.value)
+        """User and system time of all threads of the process and of its workers."""
+        workers = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return sum(_cpu_seconds(pid) for pid in (self.pid, *map(int, workers)))
 
     @property
     def memory_bytes(self) -> int:
@@ -39,6 +38,12 @@ class Server:
         """Peak resident memory."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+
+
+def _cpu_seconds(pid: int) -> float:
+    clock = ctypes.c_int()
+    ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
+    return time.clock_gettime(clock.value)
 
 
 def free_port() -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -129,6 +130,31 @@ async def find_nothing(_: AcmeContext, __: StepInput, ___: SentStep) -> Sequence
 def adopts_strangers() -> Connector:
     async def create_item(ctx: AcmeContext, params: CreateAcmeItem) -> AcmeItem:
         return await create_with(ctx, params, replace(CREATE, find=find_by_title))
+
+    return variant(create_item)
+
+
+def compares_too_little() -> Connector:
+    async def send(ctx: AcmeContext, intent: StepInput, _: str) -> StepResult:
+        item = await ctx.upstream.create_item(intent["title"], "")
+        return {"id": item.id, "title": item.title}
+
+    async def list_ids(ctx: AcmeContext) -> list[str]:
+        return [one.id for one in (await ctx.upstream.list_items(limit=100, page=None)).items]
+
+    async def find_new(ctx: AcmeContext, intent: StepInput, _: SentStep) -> Sequence[Match]:
+        items = (await ctx.upstream.list_items(limit=100, page=None)).items
+        new = [one for one in items if one.id not in intent["before"] and one.title.startswith(intent["title"])]
+        return [Match({"id": one.id, "title": one.title}, one.id) for one in new]
+
+    step = WriteStep[AcmeContext](
+        "create the item", send, find_new, object_kind="item", content_keys=lambda intent: [intent["title"]]
+    )
+
+    async def create_item(ctx: AcmeContext, params: CreateAcmeItem) -> AcmeItem:
+        intent = {"title": params.title, "before": await ctx.plan(partial(list_ids, ctx))}
+        created = await ctx.step(step, intent)
+        return AcmeItem(item_id=created["id"], title=created["title"])
 
     return variant(create_item)
 

@@ -18,6 +18,7 @@ TEMPLATE = Path(scaffold.__file__).parent / "template"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "asana-connector"
 FAULTS = {
     "adopts_strangers": "evidence",
+    "compares_too_little": "evidence",
     "writes_twice": "written-once",
     "ends_early": "page-end",
     "never_ends": "page-end",

@@ -108,10 +108,8 @@ class Vendor:
 
     def record_end(self, *, responded: bool) -> None: ...
 
-    def record_sent(self) -> None: ...
-
-    def is_expired(self) -> bool:
-        return False
+    def begin_sending(self) -> bool:
+        return True
 
     async def credentials(self) -> dict[str, str]:
         return {"key": "key", "token": "token-of-listings"}

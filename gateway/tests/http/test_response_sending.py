@@ -56,8 +56,8 @@ async def test_a_body_in_pieces_is_sent_in_pieces() -> None:
     start, *bodies = await send_to_list(HttpResponse(200, b'{"a":"', more=[b"long", b'"}']))
 
     assert (b"content-length", b"13") in start["headers"]
-    assert [(b'{"a":"', True), (b"long", True), (b'"}\n', False)] == [
-        (message["body"], message.get("more_body", False)) for message in bodies
+    assert [(b'{"a":"', True), (b"long", True), (b'"}', True), (b"\n", True), (b"", False)] == [
+        (bytes(message["body"]), message.get("more_body", False)) for message in bodies
     ]
 
 

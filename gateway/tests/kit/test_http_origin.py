@@ -85,7 +85,7 @@ async def test_a_request_that_is_late_after_connecting_is_not_sent(
     vendor: VendorServer, transport: Transport, size: int
 ) -> None:
     with pytest.raises(SendWindowMissed):
-        await transport.send("POST", f"{vendor.url}/late", BEARER, b"x" * size, stale=lambda: True)
+        await transport.send("POST", f"{vendor.url}/late", BEARER, b"x" * size, begin=lambda: False)
     await transport.send("GET", f"{vendor.url}/next", BEARER, None)
 
     assert (1, 1) == (vendor.connections, len(vendor.requests))

@@ -281,9 +281,9 @@ async def test_a_late_request_counts_from_sending_before_its_response(
 ) -> None:
     reservations = [await shared.reserve([charge("upstream:notes:a")], 0) for _ in range(3)]
     for reservation in reservations[:2]:
-        reservation.record_sent()
+        reservation.begin_sending()
     clock.at += 25
-    reservations[2].record_sent()
+    reservations[2].begin_sending()
     # Commands reach the store in order, so it knows by now.
     await shared.peek(charge("upstream:notes:a"))
     clock.at += 35
@@ -294,11 +294,11 @@ async def test_a_late_request_counts_from_sending_before_its_response(
 
 async def test_an_unused_reservation_is_renewed_behind_sent_ones(shared: SharedCounters, clock: ManualClock) -> None:
     reservation = await shared.reserve([charge("upstream:notes:a")], 0)
-    at_once = reservation.is_expired()
+    at_once = reservation.begin_sending()
     clock.at += 61
     await shared.reserve([charge("upstream:notes:a", 3)], 0)
 
-    assert (False, True) == (at_once, reservation.is_expired())
+    assert (True, False) == (at_once, reservation.begin_sending())
     assert 60 == round(await reservation.confirm(), 3)
 
 
@@ -308,7 +308,7 @@ async def test_a_renewed_reservation_counts_once_from_its_new_time(shared: Share
     gone = await reservation.confirm()
     clock.at += 30
 
-    assert (0, False) == (gone, reservation.is_expired())
+    assert (0, True) == (gone, reservation.begin_sending())
     assert 1 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 

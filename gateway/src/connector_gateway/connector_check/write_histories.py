@@ -102,6 +102,14 @@ class WriteSubject:
         """Create an equal object as another client of the vendor."""
         await history.call(self.operation, self.arguments, key="stranger-1", caller=STRANGER)
 
+    async def call_as_similar_strangers(self, history: History) -> None:
+        """Create objects as other clients, each of which differs from this write's object in one argument."""
+        for name, value in self.arguments.items():
+            altered = _alter(value)
+            if altered != value and name not in self.operation.target_names:
+                # Calls with an argument that must not be any text are rejected.
+                await history.call(self.operation, {**self.arguments, name: altered}, key=name, caller=STRANGER)
+
     async def overwrite(self, history: History) -> None:
         """Call, then make the later change of another call, and repeat the first."""
         later = self.subject.arguments(self.operation, 1)
@@ -171,15 +179,32 @@ def _plan_responses(request: SentRequest, repeated: Sequence[Phase], seed: int) 
 
 
 def _plan_strangers(write: WriteSubject, request: SentRequest) -> Iterator[WriteHistory]:
-    """Yield histories in which another client of the vendor creates an equal object."""
+    """Yield histories in which other clients of the vendor create similar or equal objects."""
     lost = {(FIRST, request.number): Fault(served=False)}
     stranger = Phase(write.call_as_stranger, "elsewhere")
     what = describe(request)
+    similar = Phase(write.call_as_similar_strangers, "elsewhere")
+    differs = f"when {what} was lost and other clients created objects that differ in one argument"
+    yield WriteHistory(differs, [Phase(write.call), similar, Phase(write.repeat)], lost)
     before = f"when {what} was lost and another client had created an equal object before"
     yield WriteHistory(before, [stranger, Phase(write.repeat, pause_seconds=600)], lost)
     if request.step and not request.step.object_kind:
         after = f"when {what} was lost and another client created an equal object afterwards"
         yield WriteHistory(after, [Phase(write.call), stranger, Phase(write.repeat)], lost)
+
+
+def _alter(value: Any) -> Any:
+    """Return *value* with a change in its first text, or unchanged if it has none. Other URLs can mean the same."""
+    if isinstance(value, str):
+        return value if "://" in value else f"{value} too"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, item in items:
+        altered = _alter(item)
+        if altered != item:
+            changed = value.copy()
+            changed[place] = altered
+            return changed
+    return value
 
 
 def describe(request: SentRequest) -> str:

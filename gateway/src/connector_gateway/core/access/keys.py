@@ -85,8 +85,10 @@ class Caller:
             )
         if operation.permission is None and operation.scope == "write" and self.scope == "read":
             raise errors.WriteScopeRequired("This key may only read.")
+        if self.operations is None:
+            return
         name = f"{connector}_{operation.name}"
-        if self.operations is not None and not any(fnmatchcase(name, pattern) for pattern in self.operations):
+        if not any(fnmatchcase(name, pattern) for pattern in self.operations):
             raise errors.OperationNotAllowed(f"This key may not call {name}.", {"allowed": list(self.operations)})
 
     def allows(self, connector: str, operation: AnyOperation) -> bool:
@@ -130,7 +132,9 @@ class ApiKeys:
         """Return the caller of an ``Authorization`` header."""
         key = parse_bearer(authorization)
         digest = token_digest(key)
-        caller = await self._callers.get(digest, partial(self._look_up, key, digest), CACHE_SECONDS)
+        caller = self._callers.peek(digest)
+        if caller is None:
+            caller = await self._callers.get(digest, partial(self._look_up, key, digest), CACHE_SECONDS)
         # Cached callers are checked too, because their keys can expire while they are cached.
         if caller is None:
             raise errors.InvalidApiKey("The API key is unknown or revoked.")

@@ -107,7 +107,9 @@ class Arguments(Struct):
         value = self.path.get(CONNECTION)
         if value is None and self.query:
             value = dict(self.query).get(CONNECTION)
-        if value is None and self.body is not None and isinstance(self.body.value, dict):
+        if value is None:
+            if self.body is None or not isinstance(self.body.value, dict):
+                return None
             value = self.body.value.get(CONNECTION)
         return value if isinstance(value, str) and value and not _has_unsupported_characters(value) else None
 
@@ -127,7 +129,7 @@ class Arguments(Struct):
         values |= self.path
         if connection:
             _check_connection(values, details)
-        _check_values(values, "", 0, details)
+        _check_members(values, "", 0, details)
         if self.neutralises_mentions:
             _neutralise_mentions(params, values)
         try:
@@ -334,9 +336,9 @@ def _check_values(value: Any, path: str, depth: int, details: list[Detail]) -> N
         _check_members(value, path, depth, details)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            if not (isinstance(item, str) and item.isprintable()):
+            if not (item.isprintable() if isinstance(item, str) else _is_number_in_range(item)):
                 _check_values(item, truncate(f"{path}.{index}"), depth + 1, details)
-    elif isinstance(value, int | Decimal) and _is_out_of_range(value):
+    elif isinstance(value, int | Decimal) and not _is_number_in_range(value):
         details.append({"parameter": path, "message": "Is a number out of range", "value": value})
 
 
@@ -344,15 +346,15 @@ def _check_members(value: Mapping[str, Any], path: str, depth: int, details: lis
     for name, item in value.items():
         if not name.isprintable() and _has_unsupported_characters(name):
             details.append({"parameter": path or "body", "message": "Has a name with control characters"})
-        # Most values are valid texts. Building the path only for the others saves time.
-        elif not (isinstance(item, str) and item.isprintable()):
+        # Most values are valid texts or numbers. Building the path only for the others saves time.
+        elif not (item.isprintable() if isinstance(item, str) else _is_number_in_range(item)):
             _check_values(item, truncate(f"{path}.{name}" if path else name), depth + 1, details)
 
 
-def _is_out_of_range(value: int | Decimal) -> bool:
+def _is_number_in_range(value: Any) -> bool:
     if isinstance(value, int):
-        return value.bit_length() > MAX_BITS
-    return value != 0 and abs(value.adjusted()) > MAX_EXPONENT
+        return value.bit_length() <= MAX_BITS
+    return isinstance(value, Decimal) and (value.is_zero() or abs(value.adjusted()) <= MAX_EXPONENT)
 
 
 @cache

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from connector_gateway.core.single_flight_cache import SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.context import CachedLookup
@@ -35,14 +37,13 @@ class ConnectionCaches:
         return ConnectionMemory(self._items, connection_id, era, join)
 
 
-class ConnectionMemory:
+class ConnectionMemory(Struct):
     """The cached values of one connection."""
 
-    def __init__(self, items: SingleFlight[_Key, Any], connection_id: ConnectionId, era: int, join: Join) -> None:
-        self._items = items
-        self._join = join
-        self._connection_id = connection_id
-        self._era = era
+    _items: SingleFlight[_Key, Any]
+    _connection_id: ConnectionId
+    _era: int
+    _join: Join
 
     def get(self, name: str) -> Any:
         """Return the value cached under *name*, or None."""

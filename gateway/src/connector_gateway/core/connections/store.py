@@ -95,7 +95,7 @@ class ConnectionStore:
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """Return the connection for a call of *caller* to *connector*."""
-        connection = await self.find(connection_id)
+        connection = self._cache.peek(connection_id) or await self.find(connection_id)
         if (
             connection is None
             or connection.workspace_id != caller.workspace_id

@@ -289,21 +289,20 @@ class RunStore:
         return db.execute(interrupt).rowcount
 
 
-class RunRecorder:
+class RunRecorder(Struct, eq=False):
     """The recorder of one run in progress."""
 
-    def __init__(self, runs: RunStore, identity: dict[str, Any], run: Run) -> None:
-        self._runs = runs
-        self._identity = identity
-        self._run = run
-        self.is_open = False
-        """Whether the run is committed as running."""
+    _runs: RunStore
+    _identity: dict[str, Any]
+    _run: Run
+    is_open: bool = False
+    """Whether the run is committed as running."""
 
-        self.in_doubt_error: errors.GatewayError | None = None
-        """The error to return if the call is cancelled while a write request is in progress."""
+    in_doubt_error: errors.GatewayError | None = None
+    """The error to return if the call is cancelled while a write request is in progress."""
 
-        self.is_closed = False
-        """Whether the end of the run is committed already, together with its writes."""
+    is_closed: bool = False
+    """Whether the end of the run is committed already, together with its writes."""
 
     @property
     def run_id(self) -> RunId:

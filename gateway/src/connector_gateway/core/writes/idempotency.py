@@ -204,7 +204,8 @@ class Claims:
         self._process_id = process_id
         self._clock = clock
         self._shutdown = shutdown or Shutdown()
-        self._local_claims: dict[ClaimName, asyncio.Event] = {}
+        self._local_claims: dict[ClaimName, asyncio.Event | None] = {}
+        """The claims of this process's calls, with an event if others wait for the claim."""
 
     async def take(
         self,
@@ -324,7 +325,7 @@ class Claims:
 
     def hold(self, name: ClaimName) -> None:
         """Record that a call of this process holds the claim, so that other calls can wait for it."""
-        self._local_claims[name] = asyncio.Event()
+        self._local_claims[name] = None
 
     async def _try_take(
         self, name: ClaimName, digests: RequestDigests, recording: RunRecorder, *, exists: bool
@@ -364,10 +365,10 @@ class Claims:
         return await self._database.write(take_over, recording.run_id)
 
     async def _wait(self, name: ClaimName, deadline: float) -> None:
-        event = self._local_claims.get(name)
-        if event is None:
+        if name not in self._local_claims:
             await self._shutdown.wait(self._wait_for_others(name, deadline))
             return
+        event = self._local_claims[name] = self._local_claims[name] or asyncio.Event()
         with suppress(TimeoutError):
             await self._shutdown.wait(asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now())))
 

@@ -21,10 +21,11 @@ def digest_request(operation: AnyOperation, params: Params) -> RequestDigests:
     """Return the digests of a call."""
     target: dict[str, Any] = {}
     others: dict[str, Any] = {}
+    target_names = operation.target_names
     for name, value in vars(params).items():
         # Null means the same as an omitted parameter, so parameters added by a later release do not change digests.
         if value is not None and name != IDEMPOTENCY_FIELD:
-            (target if name in operation.target_names else others)[name] = value
+            (target if name in target_names else others)[name] = value
     return RequestDigests(_digest(target), _digest(others))
 
 

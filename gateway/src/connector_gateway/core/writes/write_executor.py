@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
+from msgspec import Struct, field
 from pydantic_core import from_json
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import IntegrityError
@@ -209,57 +210,47 @@ class WriteExecutor:
         return envelope
 
 
-class WriteAttempt:
+class WriteAttempt(Struct, eq=False):
     """One attempt at a write, with or without a claim. It carries out the planned steps in order."""
 
-    def __init__(
-        self,
-        protocol: WriteExecutor,
-        work: PreparedCall,
-        recording: RunRecorder,
-        journal: WriteJournal,
-        claim: Claim | None = None,
-        *,
-        taken: bool = True,
-    ) -> None:
-        self.work = work
-        self._journal = journal
-        self._protocol = protocol
-        self._recording = recording
-        self._claim = claim
-        self.taken = taken
-        """Whether the claim is held, as far as this attempt knows. It is taken before the first upstream request."""
+    protocol: WriteExecutor
+    work: PreparedCall
+    recording: RunRecorder
+    journal: WriteJournal
+    claim: Claim | None = None
+    taken: bool = True
+    """Whether the claim is held, as far as this attempt knows. It is taken before the first upstream request."""
 
-        self._take_lock: asyncio.Lock | None = None
-        self._undone_count = 0
-        """The number of leading journal entries that were undone."""
+    _take_lock: asyncio.Lock | None = None
+    _undone_count: int = 0
+    """The number of leading journal entries that were undone."""
 
-        self._undoing = False
-        self._claim_lost = False
-        self._finished = False
-        self._disproved: JournalEntry | None = None
-        """The step that was sent last, if it is certain that it had no effect and can no longer have one."""
+    _undoing: bool = False
+    _claim_lost: bool = False
+    _finished: bool = False
+    _disproved: JournalEntry | None = None
+    """The step that was sent last, if it is certain that it had no effect and can no longer have one."""
 
-        self._inserted_rows: dict[str, dict[str, Any]] = {}
-        """The owner rows that this attempt has inserted, by row identifier."""
+    _inserted_rows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The owner rows that this attempt has inserted, by row identifier."""
 
-        self._pending_owners: list[tuple[str, str]] = []
-        """Owner rows and the object identifiers from responses, to be stored with the next commit."""
+    _pending_owners: list[tuple[str, str]] = field(default_factory=list)
+    """Owner rows and the object identifiers from responses, to be stored with the next commit."""
 
-        self._pending_changes: list[Put] = []
-        """Statements that record acknowledged changes, to be executed with the next commit."""
+    _pending_changes: list[Put] = field(default_factory=list)
+    """Statements that record acknowledged changes, to be executed with the next commit."""
 
-        self._changed_since: OutcomeUnknown | None = None
-        """The error of a change that was not sent again, because another call has changed the object."""
+    _changed_since: OutcomeUnknown | None = None
+    """The error of a change that was not sent again, because another call has changed the object."""
 
-        self._deletable_rows: list[str] = []
-        """Owner rows of objects that were certainly not created, to be deleted with the next commit."""
+    _deletable_rows: list[str] = field(default_factory=list)
+    """Owner rows of objects that were certainly not created, to be deleted with the next commit."""
 
-        self._resolutions: list[Mapping[str, str]] = []
-        """The resolutions of steps in doubt, for the run history."""
+    _resolutions: list[Mapping[str, str]] = field(default_factory=list)
+    """The resolutions of steps in doubt, for the run history."""
 
-        self._finished_steps: list[Mapping[str, Any]] = []
-        """Finished steps, to be listed in the error if a later step fails."""
+    _finished_steps: list[Mapping[str, Any]] = field(default_factory=list)
+    """Finished steps, to be listed in the error if a later step fails."""
 
     # The interface for operations
 
@@ -268,14 +259,14 @@ class WriteAttempt:
 
         Raises ``ClaimExists`` if another call holds the claim or has finished it.
         """
-        if self.taken or self._claim is None:
+        if self.taken or self.claim is None:
             return
         # An operation may send several read requests concurrently.
         self._take_lock = self._take_lock or asyncio.Lock()
         async with self._take_lock:
             if self.taken:
                 return
-            if not await self._protocol.claims.take_new(self._claim.name, self._claim.digests, self._recording):
+            if not await self.protocol.claims.take_new(self.claim.name, self.claim.digests, self.recording):
                 raise ClaimExists
             self._set_taken()
 
@@ -286,33 +277,33 @@ class WriteAttempt:
 
     def params(self) -> Params:
         """Return the parameters of the call that first sent anything with this key, or else those of this call."""
-        if not self._journal.entries:
+        if not self.journal.entries:
             return self.work.params
-        restored: Params = self._journal.arguments.read(self.work.operation.params)
+        restored: Params = self.journal.arguments.read(self.work.operation.params)
         return restored
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """Return the result of *make* as JSON. A later attempt returns the recorded plan of the first."""
-        entry = self._journal.recorded("")
+        entry = self.journal.recorded("")
         if entry is None:
             # Convert to JSON and back, so that the first attempt works with the same values as a later one.
-            entry = self._journal.append(JournalEntry("", from_json(encode_json(await make()))))
+            entry = self.journal.append(JournalEntry("", from_json(encode_json(await make()))))
         planned: J = entry.value
         return planned
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Carry out one step, unless the journal or a search upstream proves that it was carried out before."""
-        entry = self._journal.recorded(step.name)
+        entry = self.journal.recorded(step.name)
         if entry is None:
-            mark = "" if step.object_kind else self._mark(step.name, self._protocol.database.time())
-            entry = self._journal.append(JournalEntry(step.name, self._normalize(intent), mark))
+            mark = "" if step.object_kind else self._mark(step.name, self.protocol.database.time())
+            entry = self.journal.append(JournalEntry(step.name, self._normalize(intent), mark))
         if entry.refusal is not None:
-            self._journal.check_last(entry.refusal)
+            self.journal.check_last(entry.refusal)
         if entry.learned is None and not entry.restored:
             await self._distrust_after_restore(step, entry)
         resending = entry.in_doubt
         if resending:
-            entry.learned = await self._protocol.resolver.resolve(self.work, step, entry)
+            entry.learned = await self.protocol.resolver.resolve(self.work, step, entry)
             if entry.learned is None:
                 await self._check_unchanged(step, entry)
                 if not entry.restored:
@@ -337,14 +328,14 @@ class WriteAttempt:
 
         With a key, all attempts of one day use the same mark. Without a key, every mark is new.
         """
-        if self._claim is None:
+        if self.claim is None:
             return ulid()
-        return step_mark(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
+        return step_mark(self.claim, name, sum(entry.name == name for entry in self.journal.entries), at)
 
     async def _distrust_after_restore(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Put a step in doubt if it may have been sent during a time that the restored database has lost."""
-        lost = self._protocol.restores.lost
-        if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
+        lost = self.protocol.restores.lost
+        if lost is None or self.claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
             return
         # A step that was in doubt when the backup was made may have been resolved since, and others may have followed.
         previous, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.ctx.settle_seconds
@@ -352,9 +343,9 @@ class WriteAttempt:
         entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
         entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
-            number = sum(other.name == step.name for other in self._journal.passed[:-1])
-            days = range(int(lost.since // DAY_SECONDS), int(self._protocol.database.time() // DAY_SECONDS) + 1)
-            entry.marks = [step_mark(self._claim, step.name, number, day * DAY_SECONDS) for day in days]
+            number = sum(other.name == step.name for other in self.journal.passed[:-1])
+            days = range(int(lost.since // DAY_SECONDS), int(self.protocol.database.time() // DAY_SECONDS) + 1)
+            entry.marks = [step_mark(self.claim, step.name, number, day * DAY_SECONDS) for day in days]
             entry.marks += [entry.mark] if entry.mark not in entry.marks else []
         try:
             await self._store_journal(step, entry)
@@ -368,7 +359,7 @@ class WriteAttempt:
             within, run_id = self._change_scope(step, entry), self.work.run.run_id
             # Steps that create objects have no mark. The first owner row identifies them as well.
             mark = entry.mark or entry.rows[0]
-            self._pending_changes += self._protocol.change_log.record_statements(within, names, mark, run_id)
+            self._pending_changes += self.protocol.change_log.record_statements(within, names, mark, run_id)
 
     def _change_scope(self, step: WriteStep[Any], entry: JournalEntry) -> ChangeScope:
         """Return the scope of the objects that a step changes."""
@@ -390,8 +381,8 @@ class WriteAttempt:
                 {"restored": True},
                 remedy=CHECK_OBJECT_FIRST,
             )
-        marks = [other.mark for other in self._journal.entries]
-        later = await self._protocol.change_log.find_later(
+        marks = [other.mark for other in self.journal.entries]
+        later = await self.protocol.change_log.find_later(
             self._change_scope(step, entry),
             names,
             entry.sent_at or 0.0,
@@ -409,7 +400,7 @@ class WriteAttempt:
 
     def _normalize(self, intent: StepInput) -> StepInput:
         """Return *intent* as a later attempt would read it from the journal, or unchanged if there is no claim."""
-        normalized: StepInput = intent if self._claim is None else from_json(encode_json(intent))
+        normalized: StepInput = intent if self.claim is None else from_json(encode_json(intent))
         return normalized
 
     async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
@@ -417,7 +408,7 @@ class WriteAttempt:
         try:
             return await self.step(step, intent)
         except GatewayError as error:
-            entry = self._journal.passed[-1]
+            entry = self.journal.passed[-1]
             # Continuing after a step in doubt could leave partial work that no response reports.
             if self._claim_lost or (entry.in_doubt and entry is not self._disproved):
                 raise
@@ -430,13 +421,13 @@ class WriteAttempt:
 
         If it succeeds, the key can be used again. Otherwise the error lists the completed steps.
         """
-        if self._claim_lost or any(entry.in_doubt for entry in self._journal.passed):
+        if self._claim_lost or any(entry.in_doubt for entry in self.journal.passed):
             return
         # This attempt has done the undone steps itself, so a restore of the database does not put them in doubt.
         self._undoing = True
         with suppress(GatewayError):
             await self.step(step, intent)
-            self._undone_count = len(self._journal.passed)
+            self._undone_count = len(self.journal.passed)
             self._finished_steps.clear()
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
@@ -448,15 +439,15 @@ class WriteAttempt:
         Only a call without a key adopts objects, and only if no other call can own the object.
         Returns whether this call owns it now.
         """
-        if self._claim is not None:
+        if self.claim is not None:
             return False
-        owners, run_id = self._protocol.owners, self.work.run.run_id
+        owners, run_id = self.protocol.owners, self.work.run.run_id
         (content,) = step.content_keys(intent)
         row = owners.new_row(
             f"{run_id}.0", object_scope(self.work, step, intent), step.object_kind, content, run_id, keyed=False
         )
-        adopted = await owners.adopt(row, object_id, self._recording.open_statements())
-        self._recording.is_open = self._recording.is_open or adopted
+        adopted = await owners.adopt(row, object_id, self.recording.open_statements())
+        self.recording.is_open = self.recording.is_open or adopted
         return adopted
 
     # The end of an attempt
@@ -469,28 +460,28 @@ class WriteAttempt:
         await self.before_first_request()
         self.work.run.succeed(envelope.status)
         self.work.run.details = self._resolutions or None
-        claim, puts = self._claim, [*self._assign_objects(), *self._delete_rows()]
+        claim, puts = self.claim, [*self._assign_objects(), *self._delete_rows()]
         result = None if claim is None else self._store_result(claim, envelope)
         if result is None and not puts:
             return
         try:
-            await self._commit([*puts, *self._recording.close_statements()], result)
+            await self._commit([*puts, *self.recording.close_statements()], result)
         except StorageUnavailable:
             self._finished = True
             self._commit_deferred(puts, (), result)
             raise
-        self._recording.is_closed = True
+        self.recording.is_closed = True
         self._wake()
 
     def _store_result(self, claim: Claim, envelope: Envelope) -> Put:
         """Return the statement that stores the encrypted result in the claim."""
-        sealed = self._protocol.vault.encrypt_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
-        return self._protocol.claims.set_result(claim, envelope.status, sealed)
+        sealed = self.protocol.vault.encrypt_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
+        return self.protocol.claims.set_result(claim, envelope.status, sealed)
 
     def add_step_details(self, error: GatewayError) -> None:
         """Add the finished steps to *error*, and the remedy for a step in doubt that cannot be repeated safely."""
         error.details += self._finished_steps[:MAX_REPORTED_STEPS]
-        if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
+        if self.claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
             error.remedy = CHECK_UPSTREAM_FIRST if self.work.operation.keyed else CHECK_BEFORE_SENDING
             error.retry_after = None
         elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
@@ -499,7 +490,7 @@ class WriteAttempt:
     @property
     def _is_restored(self) -> bool:
         """Whether a step is in doubt only because the database was restored."""
-        return any(entry.restored and entry.in_doubt for entry in self._journal.entries)
+        return any(entry.restored and entry.in_doubt for entry in self.journal.entries)
 
     async def abandon(self) -> None:
         """Give up the claim.
@@ -510,8 +501,8 @@ class WriteAttempt:
         try:
             with suppress(IntegrityError):
                 # If an equal write owns the object by now, it remains the owner.
-                await self._protocol.database.put_all(learned, about=self.work.run.run_id)
-            await self._protocol.database.put_all(rows, change, self.work.run.run_id)
+                await self.protocol.database.put_all(learned, about=self.work.run.run_id)
+            await self.protocol.database.put_all(rows, change, self.work.run.run_id)
         except BaseException as error:
             self._commit_deferred(learned, rows, change)
             # If storage is unavailable, the commit follows later, and the caller gets the error of the call itself.
@@ -521,10 +512,10 @@ class WriteAttempt:
 
     def abandon_in_background(self) -> None:
         """Give up the claim like ``abandon``, without waiting for the commit."""
-        if any(entry.in_doubt for entry in self._journal.entries):
+        if any(entry.in_doubt for entry in self.journal.entries):
             error = OutcomeUnknown("This service shut down before the vendor responded.", doubt="interrupted")
             self.add_step_details(error)
-            self._recording.in_doubt_error = error
+            self.recording.in_doubt_error = error
         self._commit_deferred(self._assign_objects(), self._give_up_rows(), self._give_up_claim())
 
     def _commit_deferred(self, learned: Sequence[Put], rows: Sequence[Put] = (), change: Put | None = None) -> None:
@@ -540,35 +531,35 @@ class WriteAttempt:
             if change is None or execute(db, *change):
                 put_all(db, rows)
 
-        self._protocol.database.write_deferred(own, about=self.work.run.run_id)
-        self._protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)
+        self.protocol.database.write_deferred(own, about=self.work.run.run_id)
+        self.protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)
 
     def _give_up_claim(self) -> Put | None:
         """Return the statement that deletes the claim or leaves it in doubt.
 
         Returns None without a claim, or if the result is stored already.
         """
-        claim, claims = self._claim, self._protocol.claims
+        claim, claims = self.claim, self.protocol.claims
         if claim is None or self._finished or not self.taken:
             return None
-        if not any(entry.may_have_taken_effect for entry in self._journal.entries[self._undone_count :]):
+        if not any(entry.may_have_taken_effect for entry in self.journal.entries[self._undone_count :]):
             return claims.delete(claim)
-        settles_at = max([entry.settles_at for entry in self._journal.entries if entry.in_doubt], default=0.0)
-        return claims.mark_in_doubt(claim, self._journal.encrypt(self._protocol.vault, claim), settles_at)
+        settles_at = max([entry.settles_at for entry in self.journal.entries if entry.in_doubt], default=0.0)
+        return claims.mark_in_doubt(claim, self.journal.encrypt(self.protocol.vault, claim), settles_at)
 
     def _give_up_rows(self) -> list[Put]:
         """Return statements that detach the owner rows of objects that may exist, and delete all others."""
         return [] if self._finished else self._detach_rows() + self._delete_rows()
 
     def _wake(self) -> None:
-        if self._claim is not None and self.taken:
-            self._protocol.claims.wake(self._claim.name)
+        if self.claim is not None and self.taken:
+            self.protocol.claims.wake(self.claim.name)
 
     # One step, before and after it is sent
 
     async def _record_intent(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the intent of the step before it is sent, together with the run and the owner rows."""
-        now = self._protocol.database.time()
+        now = self.protocol.database.time()
         entry.refusal = None
         first = entry.sent_at is None
         previous = (entry.sent_at, entry.settles_at)
@@ -582,29 +573,33 @@ class WriteAttempt:
 
     async def _store_journal(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the journal with a step in doubt, together with the run and the owner rows."""
-        rows = self._insert_rows(step, entry)
-        puts = [*self._assign_objects(), *self._delete_rows(), *rows, *self._recording.open_statements()]
-        if self._claim is None or self.taken:
-            await self._commit(puts, None if self._claim is None else self._store_intent(self._claim))
+        puts = [
+            *self._assign_objects(),
+            *self._delete_rows(),
+            *self._insert_rows(step, entry),
+            *self.recording.open_statements(),
+        ]
+        if self.claim is None or self.taken:
+            await self._commit(puts, None if self.claim is None else self._store_intent(self.claim))
         else:
-            await self._take_with_intent(self._claim, puts)
+            await self._take_with_intent(self.claim, puts)
 
     def _store_intent(self, claim: Claim) -> Put:
-        return self._protocol.claims.set_intent(
-            claim, self._journal.encrypt(self._protocol.vault, claim), self.work.ctx.settle_seconds
+        return self.protocol.claims.set_intent(
+            claim, self.journal.encrypt(self.protocol.vault, claim), self.work.ctx.settle_seconds
         )
 
     async def _take_with_intent(self, claim: Claim, puts: Sequence[Put]) -> None:
         """Take the claim in the commit of the first intent. Raises ``ClaimExists`` if another call has it."""
-        sealed = self._journal.encrypt(self._protocol.vault, claim)
-        fence = self._protocol.claims.insert_with_intent(claim, sealed, self.work.ctx.settle_seconds)
+        sealed = self.journal.encrypt(self.protocol.vault, claim)
+        fence = self.protocol.claims.insert_with_intent(claim, sealed, self.work.ctx.settle_seconds)
         # Before the commit: if the outcome of the commit is unknown, the claim has to be given up as if it were taken.
         self._set_taken()
-        if not await self._protocol.database.put_all(puts, fence, self.work.run.run_id):
+        if not await self.protocol.database.put_all(puts, fence, self.work.run.run_id):
             self.taken = False
             raise ClaimExists
-        self._protocol.claims.hold(claim.name)
-        self._recording.is_open = True
+        self.protocol.claims.hold(claim.name)
+        self.recording.is_open = True
 
     async def _send(self, step: WriteStep[Any], entry: JournalEntry) -> StepResult:
         """Send the step. If its outcome is in doubt, search for its effect during the grace time before raising."""
@@ -615,7 +610,7 @@ class WriteAttempt:
             if error is self._changed_since:
                 if self.work.upstream.written_at is None:
                     # Nothing was sent this time, and the earlier request had settled.
-                    entry.settles_at = self._protocol.database.time()
+                    entry.settles_at = self.protocol.database.time()
                 raise
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
@@ -648,8 +643,8 @@ class WriteAttempt:
         """
         learned = None
         with suppress(GatewayError):
-            await self._protocol.database.put_all(self._detach_rows(), about=self.work.run.run_id)
-            learned = await self._protocol.resolver.resolve(self.work, step, entry)
+            await self.protocol.database.put_all(self._detach_rows(), about=self.work.run.run_id)
+            learned = await self.protocol.resolver.resolve(self.work, step, entry)
             self._disproved = entry
         if learned is None:
             raise self._unresolved_error(entry, in_doubt_error)
@@ -661,7 +656,7 @@ class WriteAttempt:
 
         If the vendor reported that its work has ended, this is *in_doubt_error* itself.
         """
-        remaining = entry.settles_at - self._protocol.database.time()
+        remaining = entry.settles_at - self.protocol.database.time()
         if in_doubt_error.doubt == "failed":
             in_doubt_error.retry_after = 1
             return in_doubt_error
@@ -688,7 +683,7 @@ class WriteAttempt:
             entry.sent_at = None
             return None
         if reasons == {"failed"}:
-            entry.settles_at = self._protocol.database.time()
+            entry.settles_at = self.protocol.database.time()
             return "failed"
         entry.settles_at = upstream.written_at + self.work.ctx.settle_seconds
         return reported if reported not in {None, "failed"} else upstream.doubt
@@ -698,7 +693,7 @@ class WriteAttempt:
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
         """Commit *puts* together if this attempt still holds the claim."""
         try:
-            has_claim = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
+            has_claim = await self.protocol.database.put_all(puts, fence, self.work.run.run_id)
         except IntegrityError:
             has_claim = await self._commit_without_owner(puts, fence)
         if not has_claim:
@@ -707,7 +702,7 @@ class WriteAttempt:
         self._pending_owners.clear()
         self._pending_changes.clear()
         self._deletable_rows.clear()
-        self._recording.is_open = True
+        self.recording.is_open = True
 
     async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
         """Commit without ownership, after an equal write has taken this write's object while this process was stalled.
@@ -717,17 +712,14 @@ class WriteAttempt:
         """
         log.error("object with two owners", run_id=self.work.run.run_id)
         self._pending_owners.clear()
-        if self._claim is None:
+        if self.claim is None:
             raise OutcomeUnknown("The object of this call was assigned to an equal call.", doubt="interrupted")
         without_owners = [put for put in puts if put[0] is not STORE_OBJECT]
-        return await self._protocol.database.put_all(without_owners, fence, self.work.run.run_id)
+        return await self.protocol.database.put_all(without_owners, fence, self.work.run.run_id)
 
     def _assign_objects(self) -> list[Put]:
         """Return statements that make this write the owner of the objects in responses, and that record its changes."""
-        return [
-            *(self._assign_object(row_id, object_id) for row_id, object_id in self._pending_owners),
-            *self._pending_changes,
-        ]
+        return [self._assign_object(*owner) for owner in self._pending_owners] + self._pending_changes
 
     def _assign_object(self, row_id: str, object_id: str) -> Put:
         row = self._inserted_rows.get(row_id)
@@ -739,10 +731,10 @@ class WriteAttempt:
         """Return statements that insert the owner rows of the objects that the step is about to create."""
         if not step.object_kind:
             return []
-        owners, run_id = self._protocol.owners, self.work.run.run_id
+        owners, run_id = self.protocol.owners, self.work.run.run_id
         if entry.rows:
             return [(REOPEN_ROW, owners.reopen_parameters(row, run_id)) for row in entry.rows]
-        keyed = self._claim is not None
+        keyed = self.claim is not None
         scope, contents = object_scope(self.work, step, entry.value), step.content_keys(entry.value)
         rows = [
             owners.new_row(
@@ -757,12 +749,12 @@ class WriteAttempt:
     def _detach_rows(self) -> list[Put]:
         """Return statements that detach the owner rows of steps in doubt, whose objects no response will identify."""
         return [
-            (DETACH_ROW, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows
+            (DETACH_ROW, {"_row_id": row}) for entry in self.journal.entries if entry.in_doubt for row in entry.rows
         ]
 
     def _delete_rows(self) -> list[Put]:
         """Return statements that delete the owner rows of objects that were certainly not created."""
-        for entry in self._journal.entries:
+        for entry in self.journal.entries:
             if entry.rows and not entry.may_have_taken_effect:
                 self._deletable_rows += entry.rows
                 entry.rows = []

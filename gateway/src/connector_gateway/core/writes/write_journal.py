@@ -1,8 +1,10 @@
 """The journal of a write: its arguments, its plans, and the outcome of its steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.connections.account_identity import AccountIdentity
@@ -15,8 +17,7 @@ MAX_PRIVATE_CHARACTERS = 1000
 """The maximum number of characters of a vendor's error text that is stored."""
 
 
-@dataclass
-class JournalEntry:
+class JournalEntry(Struct, eq=False):
     """One plan or step of a write, as stored with the claim."""
 
     name: str
@@ -59,8 +60,7 @@ class JournalEntry:
         return bool(self.name) and (self.in_doubt or self.learned is not None)
 
 
-@dataclass
-class WriteJournal:
+class WriteJournal(Struct, eq=False):
     """The unchanged arguments of the first call, and the plans and steps since, in order."""
 
     arguments: Arguments
@@ -93,7 +93,7 @@ class WriteJournal:
 
     def encrypt(self, vault: Vault, claim: Claim) -> bytes:
         """Return the journal encrypted for its claim."""
-        entries = [vars(entry) for entry in self.entries]
+        entries = [asdict(entry) for entry in self.entries]
         content = {"arguments": self.arguments.to_json(), "whose": self.identity, "entries": entries}
         return vault.encrypt(content, encryption_context(claim.name))
 

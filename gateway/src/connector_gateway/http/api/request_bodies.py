@@ -27,8 +27,8 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
     text = await _read(context, max_bytes)
     if text is None:
         return Body(error=_too_large(max_bytes))
-    encoding = context.header(b"content-encoding") or IDENTITY
-    if encoding.strip().lower() != IDENTITY:
+    encoding = context.header(b"content-encoding")
+    if encoding and encoding.strip().lower() != IDENTITY:
         return Body(
             error=UnsupportedMediaType(
                 f"The Content-Encoding {truncate(encoding)} is not supported.",
@@ -36,9 +36,11 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
                 remedy="Send the body without Content-Encoding.",
             )
         )
-    content_type = (context.header(b"content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON_TYPE and (text or content_type):
-        return Body(error=UnsupportedMediaType(_content_type_message(content_type)))
+    content_type = context.header(b"content-type") or ""
+    if content_type != JSON_TYPE:
+        content_type = content_type.partition(";")[0].strip().lower()
+        if content_type != JSON_TYPE and (text or content_type):
+            return Body(error=UnsupportedMediaType(_content_type_message(content_type)))
     if not text:
         return Body(error=InvalidJson("The request has no body."))
     return Body(text)

@@ -52,16 +52,9 @@ class RequestContext:
             text = name.decode()
             raise MalformedRequest(f"The header {text} occurs more than once.", {"header": text})
 
-    def prefers(self, preference: bytes) -> bool:
-        """Return True if a ``Prefer`` header contains *preference* (RFC 7240), in any case and with any value."""
-        return preference in self._preferences()
-
-    def preference(self, name: bytes) -> str | None:
-        """Return the value of a preference: empty if it has no value, None if the preference is absent."""
-        return self._preferences().get(name)
-
-    def _preferences(self) -> Mapping[bytes, str]:
-        """Return the preferences by lower-case name. Of repeated names the first counts (RFC 7240)."""
+    @property
+    def preferences(self) -> Mapping[bytes, str]:
+        """The values of the ``Prefer`` header (RFC 7240) by lower-case name. Of repeated names the first counts."""
         if b"prefer" not in self.headers:
             return {}
         # The header may be repeated, and an overlooked dry-run preference would cause an unintended write.

@@ -30,17 +30,22 @@ def common_headers(context: RequestContext) -> RawHeaders:
         ]
         if run.allowance.is_local:
             headers.append((b"x-service-counting", b"local-share"))
-    applied = [b"dry-run"] if run.dry_run else []
-    if run.loses_response:
-        applied.append(b"lose-response")
-    if run.mentions == NEUTRALISE and context.prefers(b"mentions"):
-        applied.append(b"mentions=neutralise")
-    if applied:
+    if b"prefer" in context.headers and (applied := _applied_preferences(context)):
         headers.append((b"preference-applied", b", ".join(applied)))
     request_id = context.headers.get(b"x-request-id")
     if request_id is not None and len(request_id) <= MAX_REQUEST_ID:
         headers.append((b"x-request-id", request_id))
     return headers
+
+
+def _applied_preferences(context: RequestContext) -> list[bytes]:
+    run = context.run
+    possible = {
+        b"dry-run": run.dry_run,
+        b"lose-response": run.loses_response,
+        b"mentions=neutralise": run.mentions == NEUTRALISE and b"mentions" in context.preferences,
+    }
+    return [preference for preference, is_applied in possible.items() if is_applied]
 
 
 def _timing(run: Run) -> bytes:

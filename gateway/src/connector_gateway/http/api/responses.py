@@ -14,6 +14,7 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.http.api.request_context import RequestContext
 from connector_gateway.http.api.response_headers import RawHeaders, common_headers
 from connector_gateway.http.server.connection_limits import LARGE_BYTES, ClientConnection
+from connector_gateway.http.server.response_writer import ResponseWriter
 from connector_gateway.kit.errors import GatewayError, ServiceFailure
 from connector_gateway.kit.models import Piece
 from connector_gateway.kit.operation import AnyConnector
@@ -39,20 +40,21 @@ class HttpResponse(Struct):
 
 async def send_response(context: RequestContext, response: HttpResponse, send: Send) -> None:
     """Send *response*, which ends with a newline for terminals, with the headers that every response carries."""
-    size = len(response.body) + sum(map(len, response.more)) + 1
-    length = (b"content-length", b"%d" % size)
-    headers = [(b"content-type", response.media_type), *common_headers(context), *response.headers, length]
+    headers = [(b"content-type", response.media_type), *common_headers(context), *response.headers]
+    body, is_head = response.body + b"\n", context.scope["method"] == "HEAD"
+    is_whole = not response.more and len(body) <= LARGE_BYTES and not is_head
+    if is_whole and isinstance(send, ResponseWriter):
+        await send.send_whole(response.status, headers, body)
+        return
+    size = len(body) + sum(map(len, response.more))
+    headers.append((b"content-length", b"%d" % size))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    if size > LARGE_BYTES and context.scope["method"] != "HEAD":
-        await _send_large(context.client, [response.body, *response.more, b"\n"], size, send)
-        return
-    if context.scope["method"] == "HEAD":
+    if is_head:
         await send({"type": "http.response.body", "body": b""})
-        return
-    *earlier, last = [response.body, *response.more]
-    for piece in earlier:
-        await send({"type": "http.response.body", "body": bytes(piece), "more_body": True})
-    await send({"type": "http.response.body", "body": b"%b\n" % bytes(last)})
+    elif is_whole:
+        await send({"type": "http.response.body", "body": body})
+    else:
+        await _send_large(context.client, [response.body, *response.more, b"\n"], size, send)
 
 
 async def _send_large(client: ClientConnection, pieces: Iterable[Piece], size: int, send: Send) -> None:

@@ -96,9 +96,10 @@ class OperationEndpoint:
         """Respond to one call."""
         context, edge, operation = RequestContext(scope, receive), self._edge, self._operation
         if operation.scope == "write":
-            context.run.dry_run = context.prefers(b"dry-run")
-            context.run.loses_response = context.prefers(b"lose-response")
-            context.run.mentions = context.preference(b"mentions")
+            preferences = context.preferences
+            context.run.dry_run = b"dry-run" in preferences
+            context.run.loses_response = b"lose-response" in preferences
+            context.run.mentions = preferences.get(b"mentions")
         try:
             caller = await edge.authenticate(context)
             arguments = Arguments(path=scope["path_params"], query=parse_query(scope))

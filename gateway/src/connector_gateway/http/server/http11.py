@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 from connector_gateway.core.calls.response_envelope import error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.server.connection_limits import ClientConnections, client_network, unmap_ipv4
-from connector_gateway.http.server.response_writer import with_response_heads
+from connector_gateway.http.server.response_writer import with_response_writer
 from connector_gateway.kit import errors
 
 HEAD_SECONDS = 10.0
@@ -197,7 +197,7 @@ class ClientProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._active_cycle = cycle
-        super()._start_asgi_task(cycle, with_response_heads(cycle, app))
+        super()._start_asgi_task(cycle, with_response_writer(cycle, app))
 
     def on_chunk_header(self) -> None:
         """Exclude the framing of one chunk from the count."""

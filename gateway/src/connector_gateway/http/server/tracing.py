@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 from connector_gateway import __version__
 from connector_gateway.http.asgi import AsgiApp
 from connector_gateway.http.server.access_log import redact_path
-from connector_gateway.kit.upstream.http_origin import is_never_stale
+from connector_gateway.kit.upstream.http_origin import begin_at_any_time
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter
 from connector_gateway.kit.upstream.pool import NO_SECRETS, Transport, UpstreamResponse
 from connector_gateway.kit.upstream.redaction import redact
@@ -71,13 +71,13 @@ class TracedTransport(Transport):
         body: bytes | None,
         meter: ResponseMeter | None = None,
         *,
-        stale: Callable[[], bool] = is_never_stale,
+        begin: Callable[[], bool] = begin_at_any_time,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
         """Send one request and read its complete response."""
         with self._span(method, url) as (span, traced):
             headers = {**headers, **traced}
-            response = await super().send(method, url, headers, body, meter, stale=stale, secrets=secrets)
+            response = await super().send(method, url, headers, body, meter, begin=begin, secrets=secrets)
             span.set_attribute(STATUS, response.status)
             return response
 

@@ -112,14 +112,11 @@ class Reservation(Protocol):
     async def wait_turn(self) -> None:
         """Wait until ``confirm`` should be called: when the request is due, or can no longer be in time."""
 
-    def is_expired(self) -> bool:
-        """Return True if the reservation has expired.
+    def begin_sending(self) -> bool:
+        """Count the request from now on, because it is sent now and not at its reserved time.
 
-        A request sent now could fall into a window that others have used.
+        Returns False if the reservation has expired: a request sent now could fall into a window that others have used.
         """
-
-    def record_sent(self) -> None:
-        """Count the request from now on, because it is sent now and not at its reserved time."""
 
     async def confirm(self) -> float:
         """Confirm the reservation. Returns 0 if the request may be sent now, otherwise the seconds to wait."""

@@ -517,7 +517,7 @@ class UpstreamClient(Struct):
                 headers,
                 request.body,
                 memory,
-                stale=partial(_is_stale, reservation),
+                begin=reservation.begin_sending,
                 secrets=secrets,
             )
             status = response.status
@@ -626,14 +626,6 @@ def counted_until_arrival(reservation: Reservation) -> Iterator[None]:
         reservation.record_end(responded=False)
         raise
     reservation.record_end(responded=True)
-
-
-def _is_stale(reservation: Reservation) -> bool:
-    """Return True if *reservation* has expired. Otherwise record that its request is sent now."""
-    if reservation.is_expired():
-        return True
-    reservation.record_sent()
-    return False
 
 
 def _encode_query(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:

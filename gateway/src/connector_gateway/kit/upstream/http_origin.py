@@ -47,9 +47,9 @@ class BodyTooLarge(Exception):
     """The response is too large to be read. The request may have been carried out."""
 
 
-def is_never_stale() -> bool:
-    """Return False: a request without a reservation never expires."""
-    return False
+def begin_at_any_time() -> bool:
+    """Return True: a request without a reservation can be sent at any time."""
+    return True
 
 
 class HttpOrigin:
@@ -73,17 +73,17 @@ class HttpOrigin:
         body: bytes | None,
         meter: ResponseMeter,
         *,
-        stale: Callable[[], bool] = is_never_stale,
+        begin: Callable[[], bool] = begin_at_any_time,
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request, and return the status, headers and body of its response.
 
-        Raises ``SendWindowMissed`` if *stale* returns True once there is a connection.
+        Raises ``SendWindowMissed`` if *begin* returns False once there is a connection.
         """
         request = self._serialize(method, target, headers, body)
         connection = await self._connect()
         # Nothing is awaited between here and the write, so only a process that is frozen at this moment would send
         # late.
-        if stale():
+        if not begin():
             connection.release()
             raise SendWindowMissed
         try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from connector_gateway.kit.upstream.budget import Reservation
 from connector_gateway.kit.upstream.client import Request, UpstreamClient
-from connector_gateway.kit.upstream.http_origin import is_never_stale
+from connector_gateway.kit.upstream.http_origin import begin_at_any_time
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter
 from connector_gateway.kit.upstream.pool import NO_SECRETS, ConnectionLost, Transport, UpstreamResponse
 
@@ -46,20 +46,20 @@ class _ClosingTransport(Transport):
         body: bytes | None,
         meter: ResponseMeter | None = None,
         *,
-        stale: Callable[[], bool] = is_never_stale,
+        begin: Callable[[], bool] = begin_at_any_time,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
         loop = asyncio.get_running_loop()
 
         # The pool writes the request without awaiting anything in between, so the timeout ends the first wait after it.
-        def is_stale_or_sent() -> bool:
-            is_stale = stale()
-            if not is_stale:
+        def begin_and_close() -> bool:
+            begins = begin()
+            if begins:
                 closing.reschedule(loop.time())
-            return is_stale
+            return begins
 
         try:
             async with asyncio.timeout(None) as closing:
-                return await self._pool.send(method, url, headers, body, meter, stale=is_stale_or_sent, secrets=secrets)
+                return await self._pool.send(method, url, headers, body, meter, begin=begin_and_close, secrets=secrets)
         except TimeoutError as error:
             raise ConnectionLost("The gateway closed the connection, as the caller requested.") from error

@@ -28,7 +28,7 @@ from connector_gateway.kit.upstream.http_origin import (
     BodyTooLarge,
     HttpOrigin,
     SendWindowMissed,
-    is_never_stale,
+    begin_at_any_time,
     read_body,
 )
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetered
@@ -200,7 +200,7 @@ class Transport:
         body: bytes | None,
         meter: ResponseMeter | None = None,
         *,
-        stale: Callable[[], bool] = is_never_stale,
+        begin: Callable[[], bool] = begin_at_any_time,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
         """Send one request and read its complete response, which may be a redirect.
@@ -208,7 +208,7 @@ class Transport:
         A name in braces in *url* stands for the secret of that name. Only the request itself contains the secret.
         Records of the request have the template.
 
-        Raises ``SendWindowMissed``, without sending anything, if *stale* returns True once there is a connection.
+        Raises ``SendWindowMissed``, without sending anything, if *begin* returns False once there is a connection.
         """
         url = _fill_secrets(url, secrets)
         send = self._send_whole if body is None or len(body) < CHUNKED_FROM_BYTES else self._send_in_pieces
@@ -216,7 +216,7 @@ class Transport:
         try:
             # One shared timer, because ``asyncio.timeout`` costs as much as the rest of the pool.
             with self._deadlines:
-                return UpstreamResponse(*await send(method, url, headers, body, meter or unmetered(), stale=stale))
+                return UpstreamResponse(*await send(method, url, headers, body, meter or unmetered(), begin=begin))
         except TRANSPORT_ERRORS as error:
             raise _classify(error) from error
         finally:
@@ -230,7 +230,7 @@ class Transport:
         body: bytes | None,
         meter: ResponseMeter,
         *,
-        stale: Callable[[], bool],
+        begin: Callable[[], bool],
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
         start = url.find("/", url.find("://") + 3)
         origin_url = url[:start]
@@ -238,7 +238,7 @@ class Transport:
         if origin is None:
             # The number of origins is limited by the settings.
             origin = self._origins[origin_url] = HttpOrigin(self._session, origin_url)
-        return origin.send(method, url[start:], headers, body, meter, stale=stale)
+        return origin.send(method, url[start:], headers, body, meter, begin=begin)
 
     async def _send_in_pieces(
         self,
@@ -248,10 +248,10 @@ class Transport:
         body: bytes | None,
         meter: ResponseMeter,
         *,
-        stale: Callable[[], bool],
+        begin: Callable[[], bool],
     ) -> tuple[int, Mapping[str, str], bytes]:
         # The session sends as soon as it is connected, so this is the last possible check.
-        if stale():
+        if not begin():
             raise SendWindowMissed
         # Redirects are not followed, because the request carries a token that another host must not receive.
         async with self._session.request(

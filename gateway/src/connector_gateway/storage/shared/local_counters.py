@@ -55,20 +55,17 @@ class LocalReservation(Struct):
     taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
     waiter: Waiter | None = None
 
-    def is_expired(self) -> bool:
-        """Return True if the reservation has expired.
-
-        A request sent now could fall into a window that others have used.
-        """
-        late = self.counters.clock.now() - self.at
-        return any(late > window.budget.per_seconds * STALE_FRACTION for window, _ in self.taken)
-
-    def record_sent(self) -> None:
-        """Count the request from now on, before its response arrives. Others may have used its reserved time."""
+    def begin_sending(self) -> bool:
+        """Count the request from now on, or return False if the reservation has expired."""
         now = self.counters.clock.now()
-        if now - self.at > NEGLIGIBLE_SECONDS:
-            for window, entry in self.taken:
-                window.move(entry, now)
+        late = now - self.at
+        if late <= NEGLIGIBLE_SECONDS:
+            return True
+        if any(late > window.budget.per_seconds * STALE_FRACTION for window, _ in self.taken):
+            return False
+        for window, entry in self.taken:
+            window.move(entry, now)
+        return True
 
     async def wait_turn(self) -> None:
         """Wait until the request should be confirmed."""

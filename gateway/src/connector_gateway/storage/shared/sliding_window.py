@@ -95,8 +95,12 @@ class SlidingWindowLog:
         They can be those of several requests, and more than the limit.
         """
         self._expire(now)
-        start, limit = max(now, self.blocked_until), self.budget.limit
+        limit = self.budget.limit
         missing = self._sum + units - limit
+        # Written out for the usual case, because every request passes here.
+        if missing <= 0 and self.blocked_until <= now:
+            return now
+        start = max(now, self.blocked_until)
         if missing <= 0:
             return start
         entries, first = self._entries, self._head
@@ -139,10 +143,11 @@ class SlidingWindowLog:
 
     def insert(self, entry: LogEntry) -> None:
         """Add *entry*, which must fit at its time."""
-        if not self._entries or entry.at >= self._entries[-1].at:
-            self._entries.append(entry)
+        entries = self._entries
+        if not entries or entry.at >= entries[-1].at:
+            entries.append(entry)
         else:
-            insort(self._entries, entry, lo=self._head, key=_at)
+            insort(entries, entry, lo=self._head, key=_at)
         self._sum += entry.units
 
     def remove(self, entry: LogEntry) -> None:
@@ -217,7 +222,9 @@ class SlidingWindowLog:
     def _expire(self, now: float) -> None:
         """Subtract entries that have left the window that ends at *now*, and drop them periodically."""
         entries, per_seconds, head = self._entries, self.budget.per_seconds, self._head
-        # ``_leaves_at``, written out, because every query passes over every entry.
+        # ``_leaves_at``, written out, because every query passes here.
+        if head == len(entries) or entries[head].at + per_seconds > now:
+            return
         while head < len(entries) and entries[head].at + per_seconds <= now:
             self._sum -= entries[head].units
             head += 1

@@ -88,19 +88,10 @@ class FallbackReservation:
         if reservation is not None:
             await reservation.wait_turn()
 
-    def is_expired(self) -> bool:
-        """Return True if the reservation has expired.
-
-        A request sent now could fall into a window that others have used.
-        """
+    def begin_sending(self) -> bool:
+        """Count the request from now on, or return False if the reservation has expired."""
         reservation = self.local or self.stored
-        return reservation is not None and reservation.is_expired()
-
-    def record_sent(self) -> None:
-        """Count the request from now on."""
-        reservation = self.local or self.stored
-        if reservation is not None:
-            reservation.record_sent()
+        return reservation is None or reservation.begin_sending()
 
     async def confirm(self) -> float:
         """Confirm the reservation.

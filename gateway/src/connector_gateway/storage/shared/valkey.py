@@ -111,7 +111,7 @@ class ValkeyReservation:
             self.queried_at = self.store.clock.now()
             known, wait, slowest = await self.store.call_script("confirm", self.number, self.charges, self.key)
             self.confirmed_at = self.store.clock.now()
-            if wait > 0 or not self.is_expired():
+            if wait > 0 or not self.is_expired:
                 break
         self.wait = wait / MICRO
         if slowest > 0:
@@ -131,22 +131,24 @@ class ValkeyReservation:
             self.waiter.wake_others(inf)
         self.waiter.wake_others(self.store.clock.now() + self.wait)
 
+    @property
     def is_expired(self) -> bool:
-        """Return True if the reservation has expired.
-
-        A request sent now could fall into a window that others have used.
+        """Whether a request sent now could fall into a window that others have used.
 
         A process may be frozen while the store's response is in transit, or later.
         """
         late = self.store.clock.now() - self.queried_at
         return any(late > charge.budget.per_seconds * STALE_FRACTION for charge in self.charges)
 
-    def record_sent(self) -> None:
-        """Count the request from now on, before its response arrives. Others may have used its reserved time."""
+    def begin_sending(self) -> bool:
+        """Count the request from now on, or return False if the reservation has expired."""
+        if self.is_expired:
+            return False
         now = self.store.clock.now()
         if now - self.queried_at > NEGLIGIBLE_SECONDS:
             self.store.record_sent(self.charges, self.number, now - self.queried_at)
             self.queried_at = self.confirmed_at = now
+        return True
 
     def release(self) -> None:
         """Release the reservation."""
@@ -270,7 +272,7 @@ class ValkeyCounters:
         reservation = self._create_reservation(charges, (granted, wait, number), since, position.key)
         if slowest > 0:
             reservation.enqueue(slowest, self.clock.now() + max_wait_seconds)
-        elif reservation.granted and reservation.is_expired():
+        elif reservation.granted and reservation.is_expired:
             await reservation.confirm()
         return reservation
 
@@ -302,7 +304,7 @@ class ValkeyCounters:
         since = self.clock.now()
         response = await self.call_script("spare", "", charges, abandoned=partial(self._release_abandoned, charges))
         reservation = self._create_reservation(charges, response, since)
-        if reservation.granted and reservation.is_expired() and await reservation.confirm() > 0:
+        if reservation.granted and reservation.is_expired and await reservation.confirm() > 0:
             reservation.release()
             reservation.granted = False
         return reservation
