@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from connector_gateway.core.pacing.call_costs import CallCost
 from connector_gateway.core.pacing.pacer import BackgroundPacer
+from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Deadline
 from connector_gateway.storage.shared.interface import CallPosition
 from gateway.tests.core.pacing.paced_vendor import BURST, ONE, QUEUE_SECONDS, VENDOR_SECONDS, PacedVendor
@@ -107,7 +110,8 @@ def test_a_caller_that_disconnects_releases_its_place_at_once() -> None:
 
 
 @requirement("common-236")
-def test_a_call_that_waits_for_a_look_up_is_counted_until_its_caller_disconnects() -> None:
+@pytest.mark.parametrize("end", ["the caller disconnects", "the look-up fails"])
+def test_a_call_that_waits_for_a_look_up_is_counted_until_that_ends(end: str) -> None:
     async def leave(vendor: PacedVendor) -> None:
         lookup: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         await asyncio.gather(*(vendor.call(1) for _ in range(3)))
@@ -115,8 +119,11 @@ def test_a_call_that_waits_for_a_look_up_is_counted_until_its_caller_disconnects
         waiting = asyncio.ensure_future(pacer.wait_for_lookup(lookup, Deadline(vendor.clock.now() + QUEUE_SECONDS)))
         await vendor.clock.sleep(0.5)
         await vendor.call(1)
-        waiting.cancel()
-        await vendor.clock.sleep(0.01)
+        if end == "the look-up fails":
+            lookup.set_exception(UpstreamRateLimited("The queue is full."))
+        else:
+            waiting.cancel()
+        await asyncio.wait({waiting})
         await vendor.call(1)
 
     vendor = run(leave)

@@ -130,11 +130,12 @@ class ConnectionPacer:
             timer.cancel()
         if not lookup.done():
             async with self._hold_place(deadline):
-                await asyncio.wait({lookup})
+                return await asyncio.shield(lookup)
         return await asyncio.shield(lookup)
 
     @asynccontextmanager
     async def _hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
+        """Hold the place of the call inside the context. Raises ``UpstreamRateLimited`` if it cannot start in time."""
         cost = self._cost
         charges = [Charge(budget) for budget in cost.typical if cost.remaining(budget) > 0]
         if cost.position is None or not charges:
@@ -148,6 +149,7 @@ class ConnectionPacer:
         try:
             yield
         except BaseException:
+            # Without the look-up, the call sends nothing.
             cost.typical = {}
             raise
         finally:
