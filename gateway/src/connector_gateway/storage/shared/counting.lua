@@ -8,8 +8,8 @@
 -- An entry is named g7:5 if reservation 7 took 5 units. Requests of process 3 without the store are named s3-9:5, and
 -- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as p3:7:5
 -- of process p3 for 5 units, and p3:r9:15 for what their call, at position 9, is expected to use afterwards. While no
--- request of the call waits, this is c9:r9:15. Such processes and calls are there, too, by minus the time at which they
--- were last heard of.
+-- request of the call waits, this is c9:r9:15, unless the call waits for another one. Such processes and calls are there,
+-- too, by minus the time at which they were last heard of.
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]

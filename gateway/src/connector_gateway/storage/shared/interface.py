@@ -54,7 +54,7 @@ class CallPosition(Struct):
     """Distinguishes calls of the same instant."""
 
     is_new: bool = True
-    """Whether no request of the call has been queued yet."""
+    """Whether the call has had no place in a queue yet."""
 
     key: int | None = None
     """The position by the clock of the shared store, once it has assigned one."""
