@@ -5,7 +5,6 @@ Used is the time that full windows need, over the time from the first request to
 
 import asyncio
 import json
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any
 import aiohttp
 import httpx
 
-from benchmarks.processes import Server, environment_of, free_port, is_free, started
+from benchmarks.processes import Server, environment_of, free_block, free_port, started
 from benchmarks.stores import stores
 from connector_gateway.connectors import CONNECTORS
 
@@ -105,7 +104,7 @@ def _gateway(environment: Mapping[str, str]) -> Iterator[Server]:
 def sandboxed() -> Iterator[dict[str, Any]]:
     """Run a sandbox in a separate process, and yield its description."""
     sandbox = subprocess.Popen(
-        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(_block()), "--until-eof"],
+        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(free_block()), "--until-eof"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -125,12 +124,6 @@ def addresses_of(described: Mapping[str, Any]) -> dict[str, str]:
         for name, value in upstream.items()
         if name.endswith("_url")
     }
-
-
-def _block() -> int:
-    """Return the first of ten free ports, below those that the system assigns."""
-    first = secrets.choice(range(10_000, 30_000, 10))
-    return first if all(map(is_free, range(first, first + 10))) else _block()
 
 
 def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_token: str) -> PacingBench:

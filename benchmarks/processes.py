@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -53,6 +54,12 @@ def free_port() -> int:
         return port
 
 
+def free_block() -> int:
+    """Return the first of ten free ports, below those that the system assigns."""
+    first = secrets.choice(range(10_000, 30_000, 10))
+    return first if all(map(is_free, range(first, first + 10))) else free_block()
+
+
 def is_free(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
@@ -99,13 +106,15 @@ def wait_until_open(port: int, process: subprocess.Popen[bytes]) -> None:
 
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            httpx.get(url, timeout=5)
-        except httpx.TransportError:
-            time.sleep(0.02)
-        else:
-            return
+    # A client loads certificates, which takes longer than the pause.
+    with httpx.Client(timeout=5) as client:
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                client.get(url)
+            except httpx.TransportError:
+                time.sleep(0.02)
+            else:
+                return
     raise RuntimeError(f"nothing answers at {url}")
 
 

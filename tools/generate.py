@@ -176,7 +176,7 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
 
 def parameter_row(name: str, declared: FieldInfo, schema: Mapping[str, Any]) -> str:
     """Return one row of a table of parameters."""
-    meaning = " ".join((declared.description or "").replace("``", "`").split())
+    meaning = " ".join(schema.get("description", "").replace("``", "`").split())
     shape = kind(schema).replace(" | ", " or ")
     return f"| {name} | {shape} | {'yes' if declared.is_required() else 'no'} | {meaning} |"
 

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from connector_gateway.cli.installation_settings import dev_environment, load_settings
 from connector_gateway.connectors import CONNECTORS
 from harness.connect_pages import BrowserUser, heading
 from harness.dev_process import Dev, free_block, is_free, run_dev
@@ -288,6 +289,12 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
         running.process.send_signal(signal.SIGINT)
         running.process.wait(60)
     return folder
+
+
+def test_a_stopped_installation_has_settings_with_which_serve_starts(stopped: Path) -> None:
+    settings = load_settings(dev_environment(stopped), starting=True)
+
+    assert {"notes", "chat"} <= {name for name, one in settings.connectors.items() if one.hook_secrets}
 
 
 def test_commands_that_need_a_running_dev_report_how_to_start_it(stopped: Path) -> None:

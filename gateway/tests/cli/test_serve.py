@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -206,6 +207,18 @@ def test_a_server_in_a_thread_does_not_change_garbage_collection(sandbox: Sandbo
 
         assert threshold == gc.get_threshold()
         assert during <= frozen
+
+
+def test_serve_imports_only_what_its_settings_need() -> None:
+    rare = ("alembic", "jinja2", "mcp", "opentelemetry.sdk", "psycopg", "valkey", "zxcvbn")
+    program = f"""
+import sys, connector_gateway.cli.serve.command
+from connector_gateway.kit.attribute_docstrings import describe_attributes
+print([name for name in {rare} if name in sys.modules], describe_attributes.cache_info().currsize)
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert "[] 0\n" == process.stdout
 
 
 async def test_the_start_message_survives_a_database_outage(

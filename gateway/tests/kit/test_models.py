@@ -2,9 +2,10 @@
 
 from base64 import b64decode
 from datetime import UTC, date, datetime
+from typing import Annotated
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import from_json, to_json
 
 from connector_gateway.kit.models import BOUNDARY, Base64, Base64Bytes, Day, Params, Result, UtcDatetime, json_pieces
@@ -110,3 +111,32 @@ def test_a_day_is_read_from_a_text() -> None:
 def test_anything_else_than_a_day_is_rejected(value: object) -> None:
     with pytest.raises(ValidationError, match=r"should be a date such as 2026-11-02|should be a valid date"):
         ParamsWithDay.model_validate({"day": value})
+
+
+class Shelf(Result):
+    id: Annotated[int, Field(description="Declared.")]
+    """Not published."""
+
+    kind: str = Field(alias="type")
+    """Its type.
+
+    In the vendor's terms.
+    """
+
+    label: str
+
+
+class Bookcase(Shelf):
+    label: str
+    """Its label."""
+
+    kind: str = ""
+
+
+def test_schemas_describe_fields_by_their_docstrings() -> None:
+    shelf, bookcase = (model.model_json_schema()["properties"] for model in (Shelf, Bookcase))
+
+    assert ["Declared.", "Its type.\n\nIn the vendor's terms.", None] == [
+        shelf[name].get("description") for name in ("id", "type", "label")
+    ]
+    assert ["Declared.", None, "Its label."] == [bookcase[name].get("description") for name in ("id", "kind", "label")]

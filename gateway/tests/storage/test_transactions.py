@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
 from connector_gateway.core.writes.idempotency import CLAIM, SET_INTENT
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.sql import engines, tables
+from connector_gateway.storage.sql import postgres_engine, tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres_proxy import PostgresProxy, run_postgres_proxy
 from harness.storage_faults import Stuck
@@ -55,7 +55,7 @@ async def read_names(database: Database) -> list[str]:
 async def proxied(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
     """A database behind a relay, recently written to."""
     # However slow this machine is, no connection is checked before its use.
-    monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
+    monkeypatch.setattr(postgres_engine, "IDLE_SECONDS", 60)
     async with run_postgres_proxy(new_postgres) as (relay, address), Database(address) as database:
         await asyncio.gather(*(database.write(insert_workspace(f"first {number}"), str(number)) for number in range(3)))
         relay.round_trips = 0

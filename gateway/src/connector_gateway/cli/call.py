@@ -21,7 +21,7 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.idempotency_key_format import NormalizedKey
 from connector_gateway.kit.models import IDEMPOTENCY_FIELD
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
-from connector_gateway.management.field_descriptions import Field, describe_field
+from connector_gateway.management.field_descriptions import Field, describe_fields
 
 KEY_OPTION = "idempotency_header"
 HEADER = "Idempotency-Key"
@@ -56,7 +56,7 @@ def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
         print_and_exit(response, json=as_json)
 
     names = {f"p_{name}": name for name in operation.parameters}
-    parameters = [create_option(describe_field(name, declared)) for name, declared in operation.parameters.items()]
+    parameters = [create_option(field) for field in describe_fields(operation.params)]
     command = Command(
         operation.name.replace("_", "-"),
         params=[*parameters],

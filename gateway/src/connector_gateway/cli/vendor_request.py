@@ -17,7 +17,7 @@ from connector_gateway.cli.gateway_url_and_key import GatewayTarget, data_folder
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.passthrough import REQUEST
-from connector_gateway.management.field_descriptions import describe_field
+from connector_gateway.management.field_descriptions import describe_fields
 
 
 class Body(Json):
@@ -47,9 +47,9 @@ ARGUMENTS = ("method", "path")
         click.Argument(["connector"], type=click.Choice(list(CONNECTORS))),
         *(click.Argument([name]) for name in ARGUMENTS),
         *(
-            create_option(describe_field(name, declared), TYPES.get(name))
-            for name, declared in REQUEST.parameters.items()
-            if name not in ARGUMENTS
+            create_option(field, TYPES.get(field.name))
+            for field in describe_fields(REQUEST.params)
+            if field.name not in ARGUMENTS
         ),
         click.Option(["--dry-run"], is_flag=True, help=DRY_RUN_HELP),
         click.Option(["--connection"], help="ID or name of the connection. Default: the connector's only connection."),

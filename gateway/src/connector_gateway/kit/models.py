@@ -24,6 +24,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema, to_json
 
+from connector_gateway.kit.attribute_docstrings import Described
+
 Item = TypeVar("Item")
 
 Position = Mapping[str, Any]
@@ -38,14 +40,13 @@ class Mentions:
     """Returns the text with its mentions readable but without notifying anyone."""
 
 
-class Params(BaseModel):
+class Params(Described):
     """The parameters of an operation. Attribute docstrings are published as descriptions."""
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         strict=True,
-        use_attribute_docstrings=True,
         defer_build=True,
         allow_inf_nan=False,
         arbitrary_types_allowed=True,
@@ -62,12 +63,11 @@ class Params(BaseModel):
         return {name: value for name, value in values.items() if value is not None or name not in optional}
 
 
-class Result(BaseModel):
+class Result(Described):
     """The result of an operation: one object."""
 
     model_config = ConfigDict(
         frozen=True,
-        use_attribute_docstrings=True,
         defer_build=True,
         serialize_by_alias=True,
         validate_by_name=True,
@@ -140,7 +140,7 @@ class DryRunResult(Result):
 class Page(BaseModel, Generic[Item]):
     """One page of a list, and the position of the next one, if there is one."""
 
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
     items: Sequence[Item]
     position: Position | None = None
@@ -151,7 +151,7 @@ class Page(BaseModel, Generic[Item]):
 class Listing(BaseModel, Generic[Item]):
     """A list that is always complete."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     items: Sequence[Item]
 

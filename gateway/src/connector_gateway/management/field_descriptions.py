@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from connector_gateway.kit.attribute_docstrings import describe_attributes
+
 Kind = Literal["text", "integer", "boolean", "choice", "instant", "list", "object"]
 
 _KINDS: dict[Any, Kind] = {int: "integer", bool: "boolean", datetime: "instant", list: "list", dict: "object"}
@@ -60,18 +62,21 @@ def to_label(name: str) -> str:
 
 def describe_fields(shape: type[BaseModel]) -> Sequence[Field]:
     """Return the fields of *shape*, in the order of their declaration."""
-    return [describe_field(declared.alias or name, declared) for name, declared in shape.model_fields.items()]
+    texts = describe_attributes(shape)
+    return [
+        _describe_field(declared.alias or name, declared, texts.get(name, ""))
+        for name, declared in shape.model_fields.items()
+    ]
 
 
-def describe_field(name: str, declared: FieldInfo) -> Field:
-    """Return the description of one declared field."""
+def _describe_field(name: str, declared: FieldInfo, text: str) -> Field:
     annotation, constraints = _unwrap(declared.annotation)
     constraints += declared.metadata
     choices = [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
     return Field(
         name,
         "choice" if choices else _KINDS.get(get_origin(annotation) or annotation, "text"),
-        declared.description or "",
+        text,
         declared.is_required(),
         None if declared.is_required() or declared.default_factory else declared.default,
         choices,

@@ -29,7 +29,7 @@ from connector_gateway.kit.errors import (
     all_errors,
 )
 from connector_gateway.kit.models import Listing, Page, Params, Result
-from connector_gateway.management.field_descriptions import Field, describe_field, describe_fields
+from connector_gateway.management.field_descriptions import Field, describe_fields
 from connector_gateway.management.list_parameters import ListParams
 from connector_gateway.management.request import ManagementRequest
 
@@ -180,8 +180,8 @@ class ManagementRoute:
     @cached_property
     def columns(self) -> Sequence[Field]:
         """The columns of the list for people, the most important first."""
-        shape = self.item.model_fields
-        return [describe_field(name, shape[name]) for name in self.resource.columns if name in shape]
+        shape = {field.name: field for field in describe_fields(self.item)}
+        return [shape[name] for name in self.resource.columns if name in shape]
 
     @cached_property
     def secrets(self) -> Sequence[str]:

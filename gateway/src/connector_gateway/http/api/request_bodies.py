@@ -1,5 +1,7 @@
 """Request bodies, which are read completely, up to a limit, before a request is processed."""
 
+from starlette.types import Message
+
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.error_serialization import truncate
 from connector_gateway.http.api.request_context import RequestContext
@@ -54,12 +56,20 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
     declared = context.header(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
+    message = await context.receive()
+    body: bytes = message.get("body", b"")
+    if message["type"] != "http.request" or message.get("more_body", False):
+        return await _read_pieces(context, message, max_bytes)
+    return body if len(body) <= max_bytes else None
+
+
+async def _read_pieces(context: RequestContext, message: Message, max_bytes: int) -> bytes | None:
+    """Return the body whose first piece is *message*, or None if it is too large."""
     # Growing many bodies at the same time, each in one buffer, would fragment memory.
     pieces: list[bytes] = []
     size = 0
     try:
         while size <= max_bytes:
-            message = await context.receive()
             if message["type"] == "http.disconnect":
                 raise RequestIncomplete("The connection was closed before the body was complete.")
             pieces.append(message.get("body", b""))
@@ -70,6 +80,7 @@ async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
                 raise RequestIncomplete("The body did not arrive in time.")
             if size > LARGE_BYTES:
                 context.client.reserve_buffer(size)
+            message = await context.receive()
     finally:
         context.client.release()
     return None

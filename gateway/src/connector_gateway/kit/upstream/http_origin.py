@@ -80,7 +80,10 @@ class HttpOrigin:
         Raises ``SendWindowMissed`` if *begin* returns False once there is a connection.
         """
         request = self._serialize(method, target, headers, body)
-        connection = await self._connect()
+        try:
+            connection = await self._pool.connect(self._pool_request, [], self._timeout)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._pool_request.url}") from error
         # Nothing is awaited between here and the write, so only a process that is frozen at this moment would send
         # late.
         if not begin():
@@ -94,12 +97,6 @@ class HttpOrigin:
             raise
         connection.release()
         return response
-
-    async def _connect(self) -> Connection:
-        try:
-            return await self._pool.connect(self._pool_request, [], self._timeout)
-        except TimeoutError as error:
-            raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._pool_request.url}") from error
 
     def _serialize(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
         request_line, fields = f"{method} {target} HTTP/1.1", [f"{name}: {value}" for name, value in headers.items()]

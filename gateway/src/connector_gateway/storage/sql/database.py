@@ -29,7 +29,7 @@ from connector_gateway.storage.sql.group_commit import GroupCommitter
 from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Work, Writer
 from connector_gateway.storage.sql.sqlite_checkpoints import WalCheckpointer
 from connector_gateway.storage.sql.sqlite_files import check_file, make_private
-from connector_gateway.storage.sql.transactions import Transactions
+from connector_gateway.storage.sql.transactions import create_transactions
 from connector_gateway.storage.sql.unavailable_database import (
     drop_read_only_connection,
     storage_unavailable,
@@ -111,7 +111,7 @@ class Database:
             self._writer,
             *(_writer_executor() for _ in range(0 if self.embedded or writer else WRITERS - 1)),
         ]
-        self._transactions = Transactions(self._engine)
+        self._transactions = create_transactions(self._engine)
         self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
         self._deferred: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
         """The deferred writes, in order of arrival."""

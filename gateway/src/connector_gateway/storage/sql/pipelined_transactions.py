@@ -12,26 +12,56 @@ from typing import Any
 
 from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGresult
-from sqlalchemy import Connection, Insert
+from sqlalchemy import Connection, Engine, Insert
 from sqlalchemy.sql.base import Executable
+from typing_extensions import override
 
 from connector_gateway.storage.sql.compiled_statements import Row
-from connector_gateway.storage.sql.engines import begin_statements
 from connector_gateway.storage.sql.group_commit_writers import RowWriter, Writer
-from connector_gateway.storage.sql.pipelined_statements import Prepared, Statement, execute_pipelined
+from connector_gateway.storage.sql.pipelined_statements import (
+    UNPREPARED_ERRORS,
+    Prepared,
+    Statement,
+    execute_pipelined,
+)
 from connector_gateway.storage.sql.postgres_bulk import (
     change_statement,
     claim_statement,
     fence_statement,
     insert_statement,
 )
-from connector_gateway.storage.sql.unavailable_database import detect_unconfirmed_commit
+from connector_gateway.storage.sql.postgres_engine import PREPARED, begin_statements
+from connector_gateway.storage.sql.transactions import Transactions
+from connector_gateway.storage.sql.unavailable_database import detect_unconfirmed_commit, drop_read_only_connection
 
 BEGIN: Statement = (b"BEGIN", ())
 COMMIT: Statement = (b"COMMIT", ())
 
 Numbered = tuple[int | None, Row]
 """A row with the number of its fence, if it has one."""
+
+
+class PostgresTransactions(Transactions):
+    """Commits writers on PostgreSQL."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._prepares = True
+        """Whether sessions last as long as connections, as far as is known. Behind a pooler they may not."""
+
+    @override
+    def _transact(self, batch: Sequence[Writer]) -> list[Any]:
+        try:
+            return self._run(batch)
+        except UNPREPARED_ERRORS:
+            # There is a pooler that was not detected before. Nothing was committed.
+            self._prepares = False
+            return self._run(batch)
+
+    def _run(self, batch: Sequence[Writer]) -> list[Any]:
+        with self._engine.connect().execution_options(writes=True) as connection, drop_read_only_connection(connection):
+            prepared: Prepared | None = connection.info[PREPARED]
+            return run_transaction(connection, batch, prepared if self._prepares else None)
 
 
 def run_transaction(connection: Connection, batch: Sequence[Writer], prepared: Prepared | None) -> list[Any]:

@@ -1,21 +1,20 @@
 """Transactions for many writers, with one for each writer if the common one fails."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Insert
+from typing_extensions import override
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.sql import pipelined_transactions
 from connector_gateway.storage.sql.compiled_statements import MAX_ROWS, Put, execute, put_all
-from connector_gateway.storage.sql.engines import PREPARED
 from connector_gateway.storage.sql.group_commit_writers import FunctionWriter, RowWriter, Writer
-from connector_gateway.storage.sql.pipelined_statements import UNPREPARED_ERRORS, Prepared
 from connector_gateway.storage.sql.unavailable_database import (
     CommitOutcomeUnknown,
     detect_unconfirmed_commit,
-    drop_read_only_connection,
     storage_unavailable,
     to_storage_error,
 )
@@ -24,21 +23,14 @@ BEGIN = "BEGIN IMMEDIATE"
 """A SQLite transaction that reads first and writes later could not wait for the lock."""
 
 
-class Transactions:
+class Transactions(ABC):
     """Commits writers on one database, from any thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._embedded = engine.dialect.name == "sqlite"
         self._driver = engine.dialect.loaded_dbapi
-        self._prepares = True
-        """Whether sessions last as long as connections, as far as is known. Behind a pooler they may not."""
-
         self._retained: Connection | None = None
-        """The connection that wrote last on SQLite, which has read the pages and compiled the statements.
-
-        Taking one from the pool and returning it takes as long as writing four rows.
-        """
+        """The connection that wrote last, if transactions retain it."""
 
     def close(self) -> None:
         """Close the retained connection, once there are no more writes."""
@@ -56,10 +48,6 @@ class Transactions:
         except CommitOutcomeUnknown as error:
             # A retry could write rows twice that were committed without confirmation.
             return [storage_unavailable(f"not confirmed: {error}") for _ in batch]
-        except UNPREPARED_ERRORS:
-            # There is a pooler that was not detected before. Nothing was committed.
-            self._prepares = False
-            return self.commit(batch)
         except Exception as error:  # noqa: BLE001  # every waiting writer receives it
             if len(batch) == 1:
                 return [to_storage_error(error, self._driver)]
@@ -78,13 +66,20 @@ class Transactions:
                 break
         return outcomes + [storage_unavailable("storage unavailable for other writers") for _ in batch[len(outcomes) :]]
 
+    @abstractmethod
     def _transact(self, batch: Sequence[Writer]) -> list[Any]:
-        if not self._embedded:
-            with (
-                self._engine.connect().execution_options(writes=True) as connection,
-                drop_read_only_connection(connection),
-            ):
-                return pipelined_transactions.run_transaction(connection, batch, self._get_prepared(connection))
+        """Commit *batch* in one transaction, and return the outcome of each writer."""
+
+
+class SqliteTransactions(Transactions):
+    """Commits writers on SQLite.
+
+    It retains the connection, which has read the pages and compiled the statements. Taking one from the pool and
+    returning it takes as long as writing four rows.
+    """
+
+    @override
+    def _transact(self, batch: Sequence[Writer]) -> list[Any]:
         connection = self._retained or self._engine.connect().execution_options(writes=True)
         self._retained = None
         try:
@@ -96,10 +91,15 @@ class Transactions:
         self._retained = connection
         return outcomes
 
-    def _get_prepared(self, connection: Connection) -> Prepared | None:
-        """Return the statements prepared in the session of *connection*, or None if none may be prepared."""
-        prepared: Prepared | None = connection.info[PREPARED]
-        return prepared if self._prepares else None
+
+def create_transactions(engine: Engine) -> Transactions:
+    """Return the transactions of the database of *engine*."""
+    if engine.dialect.name == "sqlite":
+        return SqliteTransactions(engine)
+    # The driver for servers is slow to import.
+    server = import_module("connector_gateway.storage.sql.pipelined_transactions")
+    transactions: Transactions = server.PostgresTransactions(engine)
+    return transactions
 
 
 def _has_work(batch: Sequence[Writer]) -> bool:

@@ -9,7 +9,7 @@ from workspace_sandbox.notes.data.state import Change, User, Workspace
 
 API_VERSION = "2026-03-11"
 TOKEN_LENGTH = 43
-VERIFICATION_TOKEN = "secret_NotesSandb0xWebh00ksSetUpFromTheStart42"  # noqa: S105  # signs only the emulator's events
+VERIFICATION_TOKEN = "secret_Vb7LqX2nTzR9wKc4MfYp8HsJd1Gu6EaNo3CiWxPyQ5t"  # noqa: S105  # signs only the emulator's events
 
 
 class Subscription:
