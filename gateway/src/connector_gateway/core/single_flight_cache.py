@@ -47,8 +47,12 @@ class SingleFlight(Generic[K, V]):
 
     def peek(self, key: K) -> V | None:
         """Return the cached value, or None, without a look-up."""
-        entry = self._get_unexpired(key)
-        return None if entry is None else entry[1]
+        # ``_get_unexpired``, written out, because every call looks up its key and its connection.
+        entry = self._values.get(key)
+        if entry is None or entry[0] <= self._clock.now():
+            return None
+        self._values.move_to_end(key)
+        return entry[1]
 
     def put(self, key: K, value: V, seconds: float) -> None:
         """Cache *value* for at most *seconds* from now."""
