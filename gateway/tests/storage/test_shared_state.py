@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.budget_queue import SILENT_SECONDS
 from connector_gateway.storage.shared.interface import CallPosition, ResolvedCharge, SharedCounters, StoredReservation
 from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import ManualClock
@@ -184,6 +185,56 @@ async def test_requests_of_one_call_that_wait_together_are_expected_once(
         await shared.reserve([ResolvedCharge(name, MINUTE, 1, expected_units=further)], 1000, call)
 
     assert 120 == (await shared.reserve([charge(name)], 0)).wait
+
+
+async def test_all_requests_of_a_new_call_must_leave_accepted_ones_that_arrived_later_in_time(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
+    name, further = "upstream:notes:a", ResolvedCharge("upstream:notes:a", MINUTE, 1, expected_units=3)
+    await shared.consume(charge(name, 3))
+    earlier, later = CallPosition(clock.at - 1), CallPosition(clock.at + 1)
+    accepted = await shared.reserve([charge(name)], 100)
+    first = await shared.reserve([further], 100, earlier)
+    last = await shared.reserve([further], 100, later)
+
+    # The five requests would take two minutes, the last three of them behind all others.
+    assert (True, False, True) == (accepted.granted, first.granted, last.granted)
+    assert 120 == first.wait
+
+
+@requirement("common-236")
+async def test_a_call_that_waits_for_another_one_holds_its_place(shared: SharedCounters, clock: ManualClock) -> None:
+    name, call, rejected = "upstream:notes:a", CallPosition(clock.at), CallPosition(clock.at)
+    expected = ResolvedCharge(name, MINUTE, 1, expected_units=3)
+    await shared.consume(charge(name, 3))
+
+    too_late = await shared.hold_place([expected], 59, rejected)
+    in_time = await shared.hold_place([expected], 60, call)
+    behind = [await shared.reserve([charge(name)], 1000)]
+    clock.at += 0.5
+    shared.leave_place([expected], call)
+    behind.append(await shared.reserve([charge(name)], 1000))
+    resumed = await shared.reserve([charge(name, 3)], 60, call)
+    clock.at += 59.5
+
+    assert (60, 0) == (too_late, in_time)
+    assert [120, 119.5] == [reservation.wait for reservation in behind]
+    assert [60, 60, 0] == [await reservation.confirm() for reservation in (*behind, resumed)]
+
+
+async def test_a_call_that_left_its_place_is_expected_for_a_moment(shared: SharedCounters, clock: ManualClock) -> None:
+    name, places = "upstream:notes:a", [CallPosition(clock.at) for _ in range(2)]
+    expected, nothing = [ResolvedCharge(name, MINUTE, 1, expected_units=units) for units in (3, 0)]
+    await shared.consume(charge(name, 3))
+    for place in places:
+        await shared.hold_place([expected], 1000, place)
+    shared.leave_place([nothing], places[0])
+    shared.leave_place([expected], places[1])
+    waits = [(await shared.reserve([charge(name)], 0)).wait]
+    clock.at += SILENT_SECONDS + 0.1
+    waits.append((await shared.reserve([charge(name)], 0)).wait)
+
+    assert [120, 59.2] == [round(wait, 3) for wait in waits]
 
 
 async def test_a_released_request_gives_its_place_to_the_next(shared: SharedCounters, clock: ManualClock) -> None:

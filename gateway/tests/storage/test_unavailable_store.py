@@ -12,7 +12,7 @@ import pytest
 from connector_gateway.kit.clock import Clock, MonotonicClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
+from connector_gateway.storage.shared.interface import CallPosition, ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.local_counters import LocalCounters
 from connector_gateway.storage.shared.unavailable_store import (
     MAX_DEGRADED_SECONDS,
@@ -91,6 +91,19 @@ async def test_a_process_continues_with_its_share_and_returns_to_the_store(own: 
         # The use of the previous window counts against the share.
         assert ((10, 9, False), (5, 3, True)) == (before, meanwhile)
         assert 1 == shared.counted_locally
+
+
+@requirement("common-236")
+async def test_a_call_holds_its_place_in_the_share_while_the_store_is_unavailable(own: Server) -> None:
+    async with with_fallback(own) as shared:
+        calls = [CallPosition(shared.clock.now()) for _ in range(3)]
+        own.stop()
+        waits = [await shared.hold_place([ResolvedCharge(NOTES.name, MINUTE, expected_units=5)], 10, calls[0])]
+        waits.append(await shared.hold_place([NOTES], 10, calls[1]))
+        shared.leave_place([NOTES], calls[0])
+        waits.append(await shared.hold_place([NOTES], 10, calls[2]))
+
+    assert [0, 60, 0] == [round(wait) for wait in waits]
 
 
 @requirement("common-198")

@@ -240,7 +240,9 @@ class CallExecutor:
             has_oauth_tokens="refresh_token" in connection.stored,
             settings=connection.settings,
             position=self._position(connection, operation, params),
-            cache=self._caches.for_connection(connection.connection_id, connection.identity.era),
+            cache=self._caches.for_connection(
+                connection.connection_id, connection.identity.era, upstream.wait_for_lookup
+            ),
             steps=ReadOnlySteps(),
             clock=self.clock,
             exclusive=object_lock(connection, self.shared, upstream),

@@ -47,8 +47,12 @@ class SingleFlight(Generic[K, V]):
 
     def peek(self, key: K) -> V | None:
         """Return the cached value, or None, without a look-up."""
-        entry = self._get_unexpired(key)
-        return None if entry is None else entry[1]
+        # ``_get_unexpired``, written out, because every call looks up its key and its connection.
+        entry = self._values.get(key)
+        if entry is None or entry[0] <= self._clock.now():
+            return None
+        self._values.move_to_end(key)
+        return entry[1]
 
     def put(self, key: K, value: V, seconds: float) -> None:
         """Cache *value* for at most *seconds* from now."""
@@ -59,10 +63,18 @@ class SingleFlight(Generic[K, V]):
         self._values.pop(key, None)
         self._flights.pop(key, None)
 
-    async def get(self, key: K, find: Callable[[], Awaitable[V]], seconds: float, outdated: V | None = None) -> V:
+    async def get(
+        self,
+        key: K,
+        find: Callable[[], Awaitable[V]],
+        seconds: float,
+        outdated: V | None = None,
+        join: Callable[[asyncio.Future[V]], Awaitable[V]] = asyncio.shield,
+    ) -> V:
         """Return the cached value, unless it is *outdated*. Otherwise call *find* once for all concurrent callers.
 
-        An error of *find* is raised to all waiting callers. It is not cached, and the cached value remains.
+        All but the first one wait by *join*, which must not cancel the look-up. An error of *find* is raised to all
+        waiting callers. It is not cached, and the cached value remains.
         """
         entry = self._get_unexpired(key)
         # Compared by identity, because an equal value that was read since is newer and valid.
@@ -70,9 +82,9 @@ class SingleFlight(Generic[K, V]):
             return entry[1]
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
-            flight = self._begin(key, find, seconds)
-        # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
-        return await asyncio.shield(flight.task)
+            # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
+            return await asyncio.shield(self._begin(key, find, seconds).task)
+        return await join(flight.task)
 
     def _get_unexpired(self, key: K) -> tuple[float, V] | None:
         """Return the cached value and its expiry time, or None. It is a pair because the value can be None."""

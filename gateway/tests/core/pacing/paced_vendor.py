@@ -3,17 +3,23 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from math import inf
 from statistics import mean
 
+from connector_gateway.core.connections.cache import ConnectionCaches
 from connector_gateway.core.pacing.call_costs import CallCost, CallCosts
 from connector_gateway.core.pacing.pacer import ConnectionPacer, with_slack
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline, TypicalRequests
 from connector_gateway.storage.shared.interface import CallPosition, SharedState
 from connector_gateway.storage.shared.local_counters import LocalCounters
 from harness.clocks import NOON, LoopClock
 
+ACCOUNT = ConnectionId("account")
 ONE = Charge("all")
 QUEUE_SECONDS = 30.0
 VENDOR_SECONDS = 0.08
@@ -67,11 +73,15 @@ class PacedVendor:
     is_cold: bool = False
     """Whether the first call of an operation in each process needs ``COLD`` more requests."""
 
+    shares_lookups: bool = False
+    """Whether other calls wait for these requests."""
+
     def __post_init__(self) -> None:
         self.budgets = with_slack({"all": self.budget})
         self.processes = self.processes or [LocalCounters(self.clock)]
         self.clocks = self.clocks or [self.clock] * len(self.processes)
         self.costs = [CallCosts() for _ in self.processes]
+        self.caches = [ConnectionCaches(clock) for clock in self.clocks]
 
     def pacer(self, cost: CallCost, process: int = 0) -> ConnectionPacer:
         """Return the pacer of a call in one of the processes."""
@@ -102,8 +112,16 @@ class PacedVendor:
         self.calls.append(call)
         start_by = clock.now() + (self.queue_seconds if queue_seconds is None else queue_seconds)
         pacer = self.pacer(cost, process)
-        try:
-            for index in range(call.requests):
+
+        async def fill_caches() -> bool:
+            call.requests = requests + COLD
+            await send(COLD)
+            return True
+
+        async def send(count: int) -> None:
+            nonlocal pacer
+            for _ in range(count):
+                index = len(call.requested)
                 if self.by_request and index:
                     pacer = self.pacer(CallCost(CallPosition(clock.now())), process)
                 queued_at = self.clock.now()
@@ -112,6 +130,13 @@ class PacedVendor:
                 self.sent.append((number, round(self.clock.now() - NOON, 6)))
                 await clock.sleep(VENDOR_SECONDS)
                 reservation.record_end(responded=True)
+
+        try:
+            if self.shares_lookups:
+                join = partial(pacer.wait_for_lookup, deadline=Deadline(start_by))
+                cache = self.caches[process].for_connection(ACCOUNT, join=join)
+                await cache.get_or_load(CachedLookup(str(requests), inf, fill_caches), None)
+            await send(call.requests - len(call.requested))
             self.costs[process].record(cost)
         except UpstreamRateLimited as error:
             call.retry_after = error.retry_after
@@ -140,6 +165,12 @@ class PacedVendor:
         return [call for call in self.calls if call.retry_after is not None]
 
     def check_burst(self, calls: int) -> None:
+        """Check the waits of *calls* that arrived together, and that they used the budget."""
+        self.check_waits(calls)
+        times = [at for _, at in self.sent]
+        assert (len(times) - 1) / 3 / (times[-1] - times[0]) >= 0.98, (len(times) - 1) / 3 / (times[-1] - times[0])
+
+    def check_waits(self, calls: int) -> None:
         """Check the waits of *calls* that arrived together: served in time, or rejected at once with the true wait."""
         drained_at = max(at for _, at in self.sent)
 
@@ -149,5 +180,4 @@ class PacedVendor:
         wrong = [call for call in self.rejected if not 0.8 <= (call.retry_after or 0) / drained_at <= 1.2]
         assert [] == wrong
         times = [at for _, at in self.sent]
-        assert (len(times) - 1) / 3 / (times[-1] - times[0]) >= 0.98, (len(times) - 1) / 3 / (times[-1] - times[0])
         assert all(fourth - at >= 1 for at, fourth in zip(times, times[3:], strict=False))

@@ -3,8 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
+from connector_gateway.core.pacing.call_costs import CallCost
 from connector_gateway.core.pacing.pacer import BackgroundPacer
+from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Deadline
+from connector_gateway.storage.shared.interface import CallPosition
 from gateway.tests.core.pacing.paced_vendor import BURST, ONE, QUEUE_SECONDS, VENDOR_SECONDS, PacedVendor
 from harness.clocks import NOON, run_in_virtual_time
 from harness.requirement import requirement
@@ -102,6 +107,29 @@ def test_a_caller_that_disconnects_releases_its_place_at_once() -> None:
 
     assert [0, 1, 2, 5, 6, 8, 9, 10, 11] == [number for number, _ in vendor.sent]
     assert vendor.sent[-1][1] < 2.5
+
+
+@requirement("common-236")
+@pytest.mark.parametrize("end", ["the caller disconnects", "the look-up fails"])
+def test_a_call_that_waits_for_a_look_up_is_counted_until_that_ends(end: str) -> None:
+    async def leave(vendor: PacedVendor) -> None:
+        lookup: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        await asyncio.gather(*(vendor.call(1) for _ in range(3)))
+        pacer = vendor.pacer(CallCost(CallPosition(vendor.clock.now()), typical={"all": 300}))
+        waiting = asyncio.ensure_future(pacer.wait_for_lookup(lookup, Deadline(vendor.clock.now() + QUEUE_SECONDS)))
+        await vendor.clock.sleep(0.5)
+        await vendor.call(1)
+        if end == "the look-up fails":
+            lookup.set_exception(UpstreamRateLimited("The queue is full."))
+        else:
+            waiting.cancel()
+        await asyncio.wait({waiting})
+        await vendor.call(1)
+
+    vendor = run(leave)
+
+    assert [3] == [call.number for call in vendor.rejected]
+    assert 100 <= (vendor.calls[3].retry_after or 0) <= 102
 
 
 @requirement("common-75")

@@ -1,5 +1,7 @@
 """The values that each connection caches between calls."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -14,6 +16,9 @@ T = TypeVar("T")
 MAX_ITEMS = 20_000
 _Key = tuple[ConnectionId, int, str]
 
+Join = Callable[[asyncio.Future[Any]], Awaitable[Any]]
+"""Waits for a look-up without cancelling it."""
+
 
 class ConnectionCaches:
     """The caches of all connections, in one bounded store."""
@@ -21,12 +26,15 @@ class ConnectionCaches:
     def __init__(self, clock: Clock) -> None:
         self._items: SingleFlight[_Key, Any] = SingleFlight(clock, MAX_ITEMS)
 
-    def for_connection(self, connection_id: ConnectionId, era: int = 0) -> "ConnectionMemory":
+    def for_connection(
+        self, connection_id: ConnectionId, era: int = 0, join: Join = asyncio.shield
+    ) -> "ConnectionMemory":
         """Return the cache of one connection.
 
-        *era* counts its replaced credentials, since new ones may lead to another account.
+        *era* counts its replaced credentials, since new ones may lead to another account. Callers wait by *join* for
+        look-ups that others have begun.
         """
-        return ConnectionMemory(self._items, connection_id, era)
+        return ConnectionMemory(self._items, connection_id, era, join)
 
 
 class ConnectionMemory(Struct):
@@ -35,6 +43,7 @@ class ConnectionMemory(Struct):
     _items: SingleFlight[_Key, Any]
     _connection_id: ConnectionId
     _era: int
+    _join: Join
 
     def get(self, name: str) -> Any:
         """Return the value cached under *name*, or None."""
@@ -53,7 +62,7 @@ class ConnectionMemory(Struct):
 
         Concurrent callers share one lookup.
         """
-        value: T = await self._items.get(self._key(lookup.name), lookup.find, lookup.seconds, outdated)
+        value: T = await self._items.get(self._key(lookup.name), lookup.find, lookup.seconds, outdated, self._join)
         return value
 
     def _key(self, name: str) -> _Key:

@@ -3,7 +3,10 @@
 A request waits for its rate-limit reservation if its deadline permits, and is rejected otherwise.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from connector_gateway.core.pacing.budget_usage import UsageTracker
 from connector_gateway.core.pacing.call_costs import CallCost
@@ -48,6 +51,14 @@ def without_slack(per_seconds: float) -> float:
     return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
 
 
+HOLD_AFTER_SECONDS = 0.01
+"""Seconds after which a call that waits for another one's look-up takes a place. The look-up itself must be in the
+queue before, or it would be behind the places of all calls that need it.
+"""
+
+T = TypeVar("T")
+
+
 class ConnectionPacer:
     """Paces the requests of one connection by its connector's budgets."""
 
@@ -76,6 +87,9 @@ class ConnectionPacer:
         self._has_sent = False
         """Whether a request was sent. If so, the call may finish during shutdown."""
 
+    _margin = MARGIN
+    """``MARGIN``, or 1 once the call was accepted because it holds a place."""
+
     def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[StoredReservation]:
         """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
         if not self._has_sent:
@@ -92,7 +106,7 @@ class ConnectionPacer:
         max_wait = self._remaining(deadline)
         # A call that is not accepted can be repeated. One that has started would be wasted.
         if not self._has_sent:
-            max_wait /= MARGIN
+            max_wait /= self._margin
         reservation = await self._shared.reserve(resolved, max_wait, cost.position)
         if reservation.wait > 0:
             if not reservation.granted:
@@ -102,6 +116,44 @@ class ConnectionPacer:
         self._usage.record_sent(resolved, self._connection_id)
         self._has_sent = True
         return reservation
+
+    async def wait_for_lookup(self, lookup: asyncio.Future[T], deadline: Deadline) -> T:
+        """Wait for a *lookup* that another call has begun, and hold the place for this call's own requests meanwhile.
+
+        Raises ``UpstreamRateLimited`` early if they cannot start by *deadline*.
+        """
+        timer = asyncio.ensure_future(self._clock.sleep(HOLD_AFTER_SECONDS))
+        either: set[asyncio.Future[Any]] = {lookup, timer}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+        if not lookup.done():
+            async with self._hold_place(deadline):
+                return await asyncio.shield(lookup)
+        return await asyncio.shield(lookup)
+
+    @asynccontextmanager
+    async def _hold_place(self, deadline: Deadline) -> AsyncIterator[None]:
+        """Hold the place of the call inside the context. Raises ``UpstreamRateLimited`` if it cannot start in time."""
+        cost = self._cost
+        charges = [Charge(budget) for budget in cost.typical if cost.remaining(budget) > 0]
+        if cost.position is None or not charges:
+            yield
+            return
+        max_wait = self._remaining(deadline) / (1 if self._has_sent else self._margin)
+        wait = await self._shared.hold_place(self._resolve_charges(charges), max_wait, cost.position)
+        if wait > 0:
+            raise _too_long(wait)
+        self._margin = 1.0
+        try:
+            yield
+        except BaseException:
+            # Without the look-up, the call sends nothing.
+            cost.typical = {}
+            raise
+        finally:
+            self._shared.leave_place(self._resolve_charges(charges), cost.position)
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""

@@ -1,13 +1,16 @@
 """Budgets that vendors grant, and the charges and reservations of requests against them."""
 
 import math
+from asyncio import Future
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,12 @@ class Pacer(Protocol):
 
     async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired *reservation* is due again. Raises like ``acquire``."""
+
+    async def wait_for_lookup(self, lookup: Future[T], deadline: Deadline) -> T:
+        """Wait for a *lookup* that another call has begun, and hold the place for this call's own requests meanwhile.
+
+        Raises ``UpstreamRateLimited`` early if they cannot start by *deadline*.
+        """
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, because the vendor throttled a request."""

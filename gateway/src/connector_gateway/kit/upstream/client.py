@@ -2,6 +2,7 @@
 
 import math
 import time
+from asyncio import Future
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -192,6 +193,7 @@ class DryRunStop(Exception):  # not an error: it ends a dry run
 
 
 A = TypeVar("A", bound=UpstreamResponse)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,6 +440,13 @@ class UpstreamClient(Struct):
         if delay is not None:
             await self._block(request, delay)
         raise create_server_error(response, doubt)
+
+    async def wait_for_lookup(self, lookup: Future[T]) -> T:
+        """Wait for a *lookup* that another call has begun.
+
+        Raises ``UpstreamRateLimited`` early if this call's own requests could not be sent in time afterwards.
+        """
+        return await self.pacer.wait_for_lookup(lookup, await self._create_deadline())
 
     async def _create_deadline(self) -> Deadline:
         """Await ``before_request``, and return the deadline for queueing a request.

@@ -123,8 +123,12 @@ class BudgetQueue:
         waiters = self._waiters
         return waiters[bisect_left(waiters, key, key=_key) : bisect_right(waiters, key, key=_key)]
 
+    def has_after(self, key: Any) -> bool:
+        """Return whether a request of a later call than *key* waits or is expected."""
+        return bool(self._waiters and self._waiters[-1].key > key) or any(call > key for call in self._continuing)
+
     def expect(self, key: Any, units: float, now: float) -> None:
-        """Expect the call of *key* to use more *units* soon, unless requests of it are waiting."""
+        """Expect the call of *key* to use more *units* soon after *now*, unless requests of it are waiting."""
         if units > 0 and not self._of_call(key):
             self._continuing[key] = (units, now + SILENT_SECONDS)
         else:

@@ -8,8 +8,8 @@
 -- An entry is named g7:5 if reservation 7 took 5 units. Requests of process 3 without the store are named s3-9:5, and
 -- usage that is assumed after a loss of data u:5. A queue contains requests by the position of their calls, such as p3:7:5
 -- of process p3 for 5 units, and p3:r9:15 for what their call, at position 9, is expected to use afterwards. While no
--- request of the call waits, this is c9:r9:15. Such processes and calls are there, too, by minus the time at which they
--- were last heard of.
+-- request of the call waits, this is c9:r9:15, unless the call waits for another one. Such processes and calls are there,
+-- too, by minus the time at which they were last heard of.
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
@@ -158,7 +158,8 @@ local function drop_silent(ledger)
   end
 end
 
--- Return the units that wait for earlier calls, and those that these calls are expected to use.
+-- Return the units that wait for earlier calls, those that these calls are expected to use, and the last position if it
+-- was read.
 local function count_before(ledger, position)
   if ledger.queued == 0 and ledger.rest == 0 then return 0, 0 end
   drop_silent(ledger)
@@ -166,7 +167,7 @@ local function count_before(ledger, position)
   -- The queue expires if nothing is heard of any process.
   if not last[2] or tonumber(last[2]) < 0 then ledger.queued, ledger.rest, ledger.changed = 0, 0, true end
   if position == '+inf' or not last[2] or tonumber(last[2]) < tonumber(position) then
-    return ledger.queued, ledger.queued + ledger.rest
+    return ledger.queued, ledger.queued + ledger.rest, tonumber(last[2])
   end
   local units, expected = 0, 0
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', ledger.queue, '(0', '(' .. position)) do
@@ -280,25 +281,56 @@ function commands.peek()
   return {0, remaining(ledgers[1])}
 end
 
--- A position is a time in milliseconds, and the number of the call's first reservation to order calls within it.
+-- Return the position of a call, and whether the call is new. Then its age in microseconds was passed instead. A position
+-- is a time in milliseconds, and the number of the call's first reservation to order calls within it.
+local function read_position(number)
+  local age = string.match(ARGV[3], '^-(%d+)')
+  if not age then return ARGV[3], false end
+  return string.format('%.0f', math.floor((now - age) / 1000) * 1024 + number % 1024), true
+end
+
+-- Return the time by which everything ahead is expected to have been sent, and the units.
+local function find_expected_due(position, is_new)
+  local due = now
+  for _, ledger in ipairs(ledgers) do
+    -- A new call must not delay others that have been accepted. If they arrived later, all its requests precede theirs.
+    local _, ahead, last = count_before(ledger, is_new and '+inf' or position)
+    local precedes = is_new and last and last > tonumber(position)
+    due = math.max(due, earliest(ledger, ahead + ledger.units + (precedes and ledger.expected or 0)))
+  end
+  return due
+end
+
 function commands.reserve(max_wait)
-  local number, position = redis.call('INCR', KEYS[2]), ARGV[3]
-  local age = string.match(position, '^-(%d+)')
-  if age then position = string.format('%.0f', math.floor((now - age) / 1000) * 1024 + number % 1024) end
+  local number = redis.call('INCR', KEYS[2])
+  local position, is_new = read_position(number)
   local due, slowest = find_due(position)
   if not slowest then
     take(number, position)
     return {1, 0, number, position, 0}
   end
   -- Calls that were queued earlier may need further requests, which go first.
-  for _, ledger in ipairs(ledgers) do
-    -- A new call must not delay others that have been accepted, even if they arrived later.
-    local _, ahead = count_before(ledger, age and '+inf' or position)
-    due = math.max(due, earliest(ledger, ahead + ledger.units))
-  end
+  due = math.max(due, find_expected_due(position, is_new))
   if due - now > tonumber(max_wait) then return {0, due - now, 0, position, 0} end
   enqueue(ledgers[slowest], position, number)
   return {1, due - now, number, position, slowest}
+end
+
+-- Hold the place of a call that waits for another one before it sends requests of its own.
+function commands.hold(max_wait)
+  local position, is_new = read_position(redis.call('INCR', KEYS[2]))
+  local wait = find_expected_due(position, is_new) - now
+  if wait > tonumber(max_wait) then return {0, wait, 0, position, 0} end
+  for _, ledger in ipairs(ledgers) do expect(ledger, position, ARGV[4]) end
+  return {1, 0, 0, position, 0}
+end
+
+-- Expect the requests of a call that no longer waits for another one soon, or none.
+function commands.expect()
+  for _, ledger in ipairs(ledgers) do
+    if not has_waiting(ledger, ARGV[3]) then expect(ledger, ARGV[3], 'c' .. ARGV[3]) end
+  end
+  return {1, 0, 0}
 end
 
 function commands.spare()

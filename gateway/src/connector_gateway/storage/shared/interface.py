@@ -54,7 +54,7 @@ class CallPosition(Struct):
     """Distinguishes calls of the same instant."""
 
     is_new: bool = True
-    """Whether no request of the call has been queued yet."""
+    """Whether the call has had no place in a queue yet."""
 
     key: int | None = None
     """The position by the clock of the shared store, once it has assigned one."""
@@ -108,6 +108,18 @@ class SharedCounters(Protocol):
         A call without a *position* has arrived now. A reservation that is due immediately is always granted. All
         budgets belong to one connector.
         """
+
+    async def hold_place(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
+    ) -> float:
+        """Hold the place of a call that waits for another one before it sends its own requests, until ``leave_place``.
+
+        The units of *charges* are those of its next request, and the expected ones are all that it will use. Returns 0,
+        or the seconds until its turn if that is after *max_wait_seconds*. Then it holds no place.
+        """
+
+    def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
+        """Expect the requests of a call that held a place very soon. Returns immediately, without the store."""
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.

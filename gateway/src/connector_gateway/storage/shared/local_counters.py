@@ -169,13 +169,8 @@ class LocalCounters:
             return
         # Calls that were queued earlier may need further requests, which go first.
         if start_by is not None:
-            # A new call must not delay others that have been accepted, even if they arrived later.
-            ahead = LAST if reservation.is_new else key
             due = max(
-                [
-                    window.earliest(now, window.units_before(ahead, now)[1] + charge.units)
-                    for window, charge in requested
-                ]
+                [_expected_due(window, charge, key, now, is_new=reservation.is_new) for window, charge in requested]
             )
         reservation.wait = due - now
         # Rejected immediately, with the correct waiting time, instead of after the wait.
@@ -205,6 +200,31 @@ class LocalCounters:
     async def count_sent(self, charges: Sequence[ResolvedCharge]) -> None:
         """Count a request that has been sent already, even if it does not fit."""
         self.count(charges, 0)
+
+    async def hold_place(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
+    ) -> float:
+        """Hold the place of a call that waits for another one, or return when its turn is, if that is too late."""
+        self._drop_idle_before_use()
+        now, key = self.clock.now(), (position.arrived_at, position.number)
+        requested = [(self._get_log(charge), charge) for charge in charges]
+        wait = max(
+            [_expected_due(window, charge, key, now, is_new=position.is_new) - now for window, charge in requested]
+        )
+        if wait > max_wait_seconds:
+            return wait
+        position.is_new = False
+        for window, charge in requested:
+            window.get_waiting().expect(key, charge.expected_units, inf)
+        return 0.0
+
+    def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
+        """Expect the requests of a call that held a place very soon."""
+        for charge in charges:
+            window = self._logs.get(charge.name)
+            if window is not None and window.waiting is not None:
+                key = (position.arrived_at, position.number)
+                window.waiting.expect(key, charge.expected_units, self.clock.now())
 
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> LocalReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
@@ -326,6 +346,17 @@ class LocalCounters:
                 and (not window.has_samples or len(self._logs) > MAX_IDLE_LOGS)
             ):
                 del self._logs[name]
+
+
+def _expected_due(
+    window: SlidingWindowLog, charge: ResolvedCharge, key: tuple[float, int], now: float, *, is_new: bool
+) -> float:
+    """Return the time by which everything ahead is expected to have been sent, and the units of *charge*."""
+    units = charge.units
+    # A new call must not delay others that have been accepted. If they arrived later, all its requests precede theirs.
+    if is_new and window.has_after(key):
+        units += charge.expected_units
+    return window.earliest(now, window.units_before(LAST if is_new else key, now)[1] + units)
 
 
 def with_headroom(charge: ResolvedCharge) -> float:

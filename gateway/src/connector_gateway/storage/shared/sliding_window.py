@@ -147,6 +147,10 @@ class SlidingWindowLog:
         waiting = self.waiting
         return (0.0, 0.0) if waiting is None or waiting.is_empty else waiting.count_before(key, now)
 
+    def has_after(self, key: Any) -> bool:
+        """Return whether a request of a later call than *key* waits or is expected."""
+        return self.waiting is not None and self.waiting.has_after(key)
+
     def take(self, key: Any, charge: ResolvedCharge, now: float) -> LogEntry:
         """Add the units of *charge* for the call of *key*."""
         entry = LogEntry(now, charge.units)

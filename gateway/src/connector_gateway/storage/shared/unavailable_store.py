@@ -293,6 +293,25 @@ class FallbackCounters:
         self.counted_locally += 1
         return await self._local.reserve(self._local_charges(charges), max_wait_seconds, position)
 
+    async def hold_place(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
+    ) -> float:
+        """Hold the place of a call that waits for another one, or return when its turn is, if that is too late."""
+        try:
+            if self._unavailable_since is None:
+                return await self.store.hold_place(charges, max_wait_seconds, position)
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
+        self._check_not_too_long()
+        return await self._local.hold_place(self._local_charges(charges), max_wait_seconds, position)
+
+    def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
+        """Expect the requests of a call that held a place very soon."""
+        if self._unavailable_since is None:
+            self.store.leave_place(charges, position)
+            charges = [ResolvedCharge(charge.name, charge.budget, 0) for charge in charges]
+        self._local.leave_place(charges, position)
+
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> StoredReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 

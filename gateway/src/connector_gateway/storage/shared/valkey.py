@@ -276,6 +276,26 @@ class ValkeyCounters:
             await reservation.confirm()
         return reservation
 
+    async def hold_place(
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, position: CallPosition
+    ) -> float:
+        """Hold the place of a call that waits for another one, or return when its turn is, if that is too late."""
+        age = f"-{max(0, round((self.clock.now() - position.arrived_at) * MICRO))}"
+        granted, wait, _, key, _ = await self.call_script(
+            "hold",
+            max(max_wait_seconds, 0.0) * MICRO,
+            charges,
+            age if position.key is None else position.key,
+            abandoned=partial(self._release_abandoned, charges),
+        )
+        position.key = int(key)
+        return 0.0 if granted else wait / MICRO
+
+    def leave_place(self, charges: Sequence[ResolvedCharge], position: CallPosition) -> None:
+        """Expect the requests of a call that held a place very soon."""
+        if position.key is not None:
+            self._pipeline.send_no_reply(*self._command("expect", "", charges, position.key))
+
     async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> ValkeyReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
