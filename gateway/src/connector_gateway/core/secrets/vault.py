@@ -24,6 +24,8 @@ class Vault:
         self.current_key_name = next(iter(self._ciphers))
         """The prefix of ciphertexts that are encrypted with the newest key."""
 
+        self._cipher = self._ciphers[self.current_key_name]
+
     @property
     def key_names(self) -> Collection[bytes]:
         """The prefixes of ciphertexts that this vault can decrypt."""
@@ -41,9 +43,7 @@ class Vault:
     def encrypt_bytes(self, content: bytes, owner: str) -> bytes:
         """Encrypt *content* for *owner*. Only this installation can decrypt it, and only for the same owner."""
         nonce = os.urandom(NONCE_BYTES)
-        return (
-            self.current_key_name + nonce + self._ciphers[self.current_key_name].encrypt(nonce, content, owner.encode())
-        )
+        return self.current_key_name + nonce + self._cipher.encrypt(nonce, content, owner.encode())
 
     def decrypt_bytes(self, sealed: bytes, owner: str) -> bytes:
         """Decrypt a result of ``encrypt_bytes`` for *owner*.

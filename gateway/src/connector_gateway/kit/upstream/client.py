@@ -464,7 +464,9 @@ class UpstreamClient(Struct):
         if now >= self.arrived_at + run:
             raise errors.UpstreamTimeout("The vendor's responses took longer in all than a call may take.")
         # The vendor's time, and that of other calls on the same object, does not count as queueing.
-        excused = self.log.duration_ms / 1000 + self.locked_seconds
+        excused = self.locked_seconds
+        if self.log.requests:
+            excused += self.log.duration_ms / 1000
         return Deadline(self.arrived_at + min(queue + excused, run))
 
     async def _send_attempt(self, request: Request, deadline: Deadline) -> UpstreamResponse:
