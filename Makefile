@@ -112,20 +112,18 @@ clean:  ## Remove everything that these commands have created, except .env and g
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "Python 3.11 or newer is required, but $(PYTHON) is missing or older. Name another one: make $(or $(MAKECMDGOALS),run) PYTHON=python3.13" >&2; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "The virtual environment could not be created; the reason is above." >&2; exit 1; }
+	@$(PYTHON) -m venv $$($(PYTHON) -c 'import ensurepip' 2>/dev/null && echo --without-pip) .venv || { rm -rf .venv; echo "The virtual environment could not be created; the reason is above." >&2; exit 1; }
 
 # The program is compiled here, because with PYTHONDONTWRITEBYTECODE it would be compiled at every start.
 # The environment for tests contains everything that running needs.
 .venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@echo "Installing (only once) …"
-	@$(INSTALL) $(if $(wildcard .venv/test),test,run)
-	@$(BIN)/python -m compileall -q $(PACKAGES:%=%/src)
+	@$(BIN)/python -m compileall -q $(PACKAGES:%=%/src) & $(INSTALL) $(if $(wildcard .venv/test),test,run) && wait
 	@touch $@
 
 .venv/test: requirements/test.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@echo "Installing for tests (only once) …"
-	@$(INSTALL) test
-	@$(BIN)/python -m compileall -q $(PACKAGES) tests
+	@$(BIN)/python -m compileall -q $(PACKAGES) tests & $(INSTALL) test && wait
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > .venv/collected
 	@touch $@ .venv/run
 

@@ -1,13 +1,18 @@
 """Installs locked packages and the packages of this repository into the environment that runs this program.
 
 Packages are installed with uv, or with pip if uv cannot be installed or fails. Both use pip's configuration of indexes.
+In a new environment, pip runs from the wheel that Python contains, because ``venv`` takes three seconds to install it.
 """
 
 import ast
+import ensurepip
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
@@ -36,16 +41,31 @@ class InstallationError(Exception):
 
 def main(names: Sequence[str]) -> None:
     """Install the locks *names* and the packages of this repository."""
+    pip = bundled_pip()
     locked = ["--require-hashes", *(f"--requirement={LOCKS / name}.txt" for name in names)]
-    own = ["--no-build-isolation", "--no-deps", *(f"--editable={PROJECT / name}" for name in PACKAGES)]
+    own = ["--no-build-isolation", "--no-deps", *(f"--editable={PROJECT / name}" for name in PACKAGES), *pip]
+    path = {"PYTHONPATH": pip[0]} if pip else {}
     try:
-        run(*PIP, "install", "--require-hashes", f"--requirement={LOCKS / 'uv.txt'}")
-        for arguments in (locked, own):
-            run(*UV, "--compile-bytecode", *arguments, **uv_environment())
+        with ThreadPoolExecutor() as threads:
+            configured = threads.submit(uv_environment, **path)
+            run(*PIP, "install", "--require-hashes", f"--requirement={LOCKS / 'uv.txt'}", **path)
+        run(*UV, "--compile-bytecode", *locked, **configured.result())
+        run(*UV, *own, **configured.result())
     except InstallationError as error:
         print(f"uv is not usable ({error}); pip installs instead, which takes longer.", flush=True)
         for arguments in (locked, own):
-            run(*PIP, "install", *arguments)
+            run(*PIP, "install", *arguments, **path)
+
+
+def bundled_pip() -> Sequence[str]:
+    """Return the wheel of pip that Python contains, or nothing if pip is installed."""
+    if find_spec("pip") is not None:
+        return []
+    folder = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).parent / "_bundled"
+    wheels = sorted(Path(folder).glob("pip-*.whl"))
+    if not wheels:
+        raise InstallationError(f"{folder} contains no wheel of pip")
+    return [str(wheels[-1])]
 
 
 def run(*command: str, **environment: str) -> str:
@@ -65,11 +85,14 @@ def error_message(stderr: str) -> str:
     return [*lines, *errors][-1]
 
 
-def uv_environment() -> dict[str, str]:
-    """Return pip's configuration as variables for uv, except those that are set for uv already."""
+def uv_environment(**environment: str) -> dict[str, str]:
+    """Return pip's configuration as variables for uv, except those that are set for uv already.
+
+    pip runs with the variables in *environment*.
+    """
     # pip takes the best version of all indexes. The hashes of the locks decide which file is accepted.
     variables = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
-    for option, value in pip_options(run(*PIP, "config", "list")):
+    for option, value in pip_options(run(*PIP, "config", "list", **environment)):
         if option in SETTINGS:
             variables[SETTINGS[option]] = " ".join(value.split())
     return {name: value for name, value in variables.items() if name not in os.environ}

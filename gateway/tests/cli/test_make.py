@@ -66,7 +66,7 @@ def test_a_retry_with_a_newer_python_creates_the_environment(clone: Path) -> Non
     ended = make(clone, ".venv/bin/python", f"PYTHON={sys.executable}")
 
     assert (0, "") == (ended.returncode, ended.stderr)
-    assert (clone / ".venv" / "bin" / "pip").exists()
+    assert (clone / ".venv" / "bin" / "python").exists()
 
 
 def test_a_failed_environment_is_removed(clone: Path) -> None:
