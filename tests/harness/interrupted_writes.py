@@ -1,9 +1,9 @@
 """The state left by a process that crashes during a write: a claim in doubt, with its plan and sent steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
+from msgspec.structs import asdict
 from pydantic_core import to_json
 from sqlalchemy import insert
 
