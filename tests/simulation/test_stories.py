@@ -56,6 +56,19 @@ def test_an_empty_page_is_not_matched_with_an_older_one(runner: StoryRunner) -> 
 # 3. One object has one owner
 
 
+@pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
+def test_simultaneous_repeats_of_equal_writes_find_an_object_each(runner: StoryRunner, kind: str) -> None:
+    done = Trouble("silence", done_after=0.05)
+    calls = [
+        Write(at, kind, "nothing", key, leaves_after=leaves)
+        for at, leaves in ((0.0, 1.0), (400.0, None))
+        for key in ("first", "second")
+    ]
+    broken = broken_promises(runner, *calls, Network(0, done), Network(1, done))
+
+    assert [] == broken
+
+
 def test_an_unkeyed_call_does_not_finish_a_keyed_write(runner: StoryRunner) -> None:
     kind = "boards.attach_checklist"
     broken = broken_promises(

@@ -117,6 +117,20 @@ class InDoubtResolver:
         self, step: WriteStep[Any], entry: JournalEntry, matches: Sequence[Match], workspace_id: WorkspaceId
     ) -> StepResult | None:
         """Assign the matches to this step and return its result, or None if there are no free matches."""
+        for _ in range(len(matches) + 1):
+            chosen = await self._choose_matches(step, entry, matches, workspace_id)
+            if not chosen:
+                return None
+            rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
+            if await self._owners.assign(rows):
+                return step.merge_matches(chosen)
+            # An equal write in doubt has taken one of them meanwhile. This write may have created another one.
+        raise self._ambiguous_error(entry, [])
+
+    async def _choose_matches(
+        self, step: WriteStep[Any], entry: JournalEntry, matches: Sequence[Match], workspace_id: WorkspaceId
+    ) -> Sequence[Match]:
+        """Return a free match for each content of this step, or nothing if there are none."""
         contents = step.content_keys(entry.value)
         chosen: list[Match] = []
         for slot, content in enumerate(contents):
@@ -125,12 +139,9 @@ class InDoubtResolver:
                 entry, equal_rows, [item for item in matches if item.slot == slot], workspace_id
             )
             chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
-        if not chosen:
-            return None
-        if len(chosen) < len(contents):
+        if chosen and len(chosen) < len(contents):
             raise self._ambiguous_error(entry, chosen)
-        rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
-        return step.merge_matches(chosen) if await self._owners.assign(rows) else None
+        return chosen
 
     async def _unowned_matches(
         self, entry: JournalEntry, equal_rows: Sequence[str], matches: Sequence[Match], workspace_id: WorkspaceId
