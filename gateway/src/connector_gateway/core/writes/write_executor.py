@@ -316,7 +316,7 @@ class WriteAttempt(Struct, eq=False):
             if resending:
                 # Another call may change the object while the request waits for its reservation.
                 self.work.upstream.before_write = partial(self._check_unchanged, step, entry)
-            entry.learned = await self._send(step, entry)
+            entry.learned = await self._send(step, entry, resending=resending)
             self._record_change(step, entry)
             if step.object_kind:
                 self._pending_owners += zip(entry.rows, step.object_ids(entry.learned), strict=True)
@@ -601,19 +601,19 @@ class WriteAttempt(Struct, eq=False):
         self.protocol.claims.hold(claim.name)
         self.recording.is_open = True
 
-    async def _send(self, step: WriteStep[Any], entry: JournalEntry) -> StepResult:
+    async def _send(self, step: WriteStep[Any], entry: JournalEntry, *, resending: bool) -> StepResult:
         """Send the step. If its outcome is in doubt, search for its effect during the grace time before raising."""
         self.work.upstream.written_at = None
         try:
             return await step.send(self.work.ctx, entry.value, entry.mark)
         except GatewayError as error:
             if error is self._changed_since:
-                if self.work.upstream.written_at is None:
-                    # Nothing was sent this time, and the earlier request had settled.
-                    entry.settles_at = self.protocol.database.time()
+                self._retain_doubt(entry, resending=resending)
                 raise
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
+            if self._retain_doubt(entry, resending=resending):
+                raise
             reason = self._settle_or_release(entry, error.doubt)
             if reason is None:
                 error.doubt, entry.refusal = None, serialize_error(error)
@@ -623,12 +623,13 @@ class WriteAttempt(Struct, eq=False):
             )
             in_doubt_error.doubt = reason
         except Exception as error:
-            if self._settle_or_release(entry) is None:
+            if self._retain_doubt(entry, resending=resending) or self._settle_or_release(entry) is None:
                 raise
             # An error of our own after sending leaves the step in doubt too: the request has already left.
             in_doubt_error = _unreadable_response(error, repr(error))
         except BaseException:
-            self._settle_or_release(entry)
+            if not self._retain_doubt(entry, resending=resending):
+                self._settle_or_release(entry)
             raise
         finally:
             self.work.upstream.before_write = None
@@ -669,6 +670,18 @@ class WriteAttempt(Struct, eq=False):
             retry_after=max(remaining, 0.0),
             doubt=in_doubt_error.doubt,
         )
+
+    def _retain_doubt(self, entry: JournalEntry, *, resending: bool) -> bool:
+        """Return True if nothing was sent this time of a step that was sent before.
+
+        It stays in doubt, so that the next attempt looks for its effect and for later changes. The earlier request has
+        settled.
+        """
+        if not resending or self.work.upstream.written_at is not None:
+            return False
+        entry.settles_at = self.protocol.database.time()
+        self._disproved = entry
+        return True
 
     def _settle_or_release(self, entry: JournalEntry, reported: InDoubtReason | None = None) -> InDoubtReason | None:
         """Decide whether the step just sent is in doubt, and until when. No other code releases a sent step.
