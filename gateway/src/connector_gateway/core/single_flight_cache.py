@@ -7,12 +7,16 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from connector_gateway.kit.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+D = TypeVar("D")
+
+_MISSING: Any = object()
+"""Distinguishes a missing value from None."""
 
 CACHE_SECONDS = 3.0
 """Seconds for which a database look-up is cached, from its start. Changes of other processes are visible after them."""
@@ -45,12 +49,14 @@ class SingleFlight(Generic[K, V]):
         self._flights: dict[K, _Flight[V]] = {}
         self._tasks: set[asyncio.Task[V]] = set()
 
-    def peek(self, key: K) -> V | None:
-        """Return the cached value, or None, without a look-up."""
-        # ``_get_unexpired``, written out, because every call looks up its key and its connection.
+    def peek(self, key: K, default: D | None = None) -> V | D | None:
+        """Return the cached value, or *default*, without a look-up."""
         entry = self._values.get(key)
-        if entry is None or entry[0] <= self._clock.now():
-            return None
+        if entry is None:
+            return default
+        if entry[0] <= self._clock.now():
+            del self._values[key]
+            return default
         self._values.move_to_end(key)
         return entry[1]
 
@@ -76,26 +82,16 @@ class SingleFlight(Generic[K, V]):
         All but the first one wait by *join*, which must not cancel the look-up. An error of *find* is raised to all
         waiting callers. It is not cached, and the cached value remains.
         """
-        entry = self._get_unexpired(key)
+        cached: Any = self.peek(key, _MISSING)
         # Compared by identity, because an equal value that was read since is newer and valid.
-        if entry is not None and (outdated is None or entry[1] is not outdated):
-            return entry[1]
+        if cached is not _MISSING and (outdated is None or cached is not outdated):
+            value: V = cached
+            return value
         flight = self._flights.get(key)
         if flight is None or (self._from_start and self._clock.now() - flight.began >= seconds):
             # Shielded, since the cancellation of one caller must not cancel the look-up for the others.
             return await asyncio.shield(self._begin(key, find, seconds).task)
         return await join(flight.task)
-
-    def _get_unexpired(self, key: K) -> tuple[float, V] | None:
-        """Return the cached value and its expiry time, or None. It is a pair because the value can be None."""
-        entry = self._values.get(key)
-        if entry is None:
-            return None
-        if entry[0] <= self._clock.now():
-            del self._values[key]
-            return None
-        self._values.move_to_end(key)
-        return entry
 
     def _put(self, key: K, value: V, expires_at: float) -> None:
         self._values[key] = expires_at, value

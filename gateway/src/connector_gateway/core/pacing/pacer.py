@@ -87,8 +87,8 @@ class ConnectionPacer:
         self._has_sent = False
         """Whether a request was sent. If so, the call may finish during shutdown."""
 
-    _margin = MARGIN
-    """``MARGIN``, or 1 once the call was accepted because it holds a place."""
+        self._margin = MARGIN
+        """``MARGIN``, or 1 once the call was accepted because it holds a place."""
 
     def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[StoredReservation]:
         """Wait for a reservation. Raises ``UpstreamRateLimited`` immediately if it cannot start by *deadline*."""
