@@ -62,6 +62,7 @@ from connector_gateway.core.writes.stale_change_detection import ChangeLog, Chan
 from connector_gateway.core.writes.write_journal import JournalEntry, WriteJournal, encryption_context, serialize_error
 from connector_gateway.kit.clock import DAY_SECONDS
 from connector_gateway.kit.errors import (
+    CallerError,
     GatewayError,
     InDoubtReason,
     OutcomeUnknown,
@@ -612,7 +613,9 @@ class WriteAttempt(Struct, eq=False):
                 raise
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
-            if self._retain_doubt(entry, resending=resending):
+            # A definite rejection releases the key (common-92): a call that uses it afterwards is a new one.
+            definite = isinstance(error, CallerError) and error.retry_after is None
+            if not definite and self._retain_doubt(entry, resending=resending):
                 raise
             reason = self._settle_or_release(entry, error.doubt)
             if reason is None:
