@@ -30,7 +30,8 @@ from connector_gateway_client.http_encoding import BY_CODE, RequestSpec, parse_r
 from connector_gateway_client.models import CreatedCard
 from connector_gateway_client.responses import Events, FeedPosition
 from connector_gateway_client.transport import AsyncTransport, SyncTransport
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS

@@ -15,7 +15,8 @@ import httpx
 from chaos.wall_clock import WallClock
 from connector_gateway.connectors import CONNECTOR_NAMES
 from harness.databases import postgres_on
-from harness.gateway_server import OPERATOR, free_port, settings_for
+from harness.gateway_server import OPERATOR, settings_for
+from harness.ports import free_port
 from harness.subprocesses import TESTS
 from harness.valkey import Server
 from harness.wait import until

@@ -14,7 +14,7 @@ import httpx
 import yaml
 
 from harness.balancer import run_balancer
-from harness.gateway_server import free_port
+from harness.ports import free_port
 from harness.subprocesses import COMMAND, python_environment, start
 from harness.wait import wait_until
 

@@ -12,7 +12,8 @@ from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
 from deploy.manifests import CONFIGURED, MANIFEST_SETTINGS, PODS, UNIT
 from deploy.processes import COMPOSE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
-from harness.gateway_server import free_port, settings_for
+from harness.gateway_server import settings_for
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.steady_callers import under_load

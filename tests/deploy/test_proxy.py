@@ -14,7 +14,8 @@ import pytest
 
 from deploy.processes import nginx, nginx_program
 from harness.gateway_process import Installation, run_installation
-from harness.gateway_server import OPERATOR, free_port
+from harness.gateway_server import OPERATOR
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

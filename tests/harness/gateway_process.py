@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +14,7 @@ import httpx
 
 from harness.databases import sqlite_in
 from harness.gateway_server import FAST, OPERATOR, WIDE
+from harness.ports import free_port
 from harness.subprocesses import start
 from harness.wait import wait_until
 from workspace_sandbox.sandbox import Sandbox
@@ -55,9 +55,7 @@ class Installation:
     process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port, self.log = free_port(), self.folder / "gateway.log"
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.admin_url = f"http://127.0.0.1:{self.settings.get('GATEWAY_ADMIN_PORT', self.port)}"
 
@@ -75,13 +73,14 @@ class Installation:
             **{f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in self.sandbox.emulators},
         }
         variables = {**os.environ, **environment, **FAST, **self.settings}
-        self.process = start("serve", "--port", str(self.port), env=variables, stderr=subprocess.DEVNULL)
+        with self.log.open("wb") as log:
+            self.process = start("serve", "--port", str(self.port), env=variables, stderr=log)
         wait_until(self.ready)
 
     def ready(self) -> bool:
         """Return True if it is ready."""
         assert self.process is not None
-        assert self.process.poll() is None, "it did not start"
+        assert self.process.poll() is None, self.log.read_text()
         try:
             return self.http.get(f"{self.base_url}/readyz").status_code == 200
         except httpx.TransportError:

@@ -1,7 +1,6 @@
 """The real gateway on a real socket, and a readable client."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -330,14 +329,6 @@ def run_gateway(
         thread.join(60)
         variables = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
     assert [] == variables
-
-
-def free_port() -> int:
-    """Return a currently unused port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
 
 
 def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTORS)) -> dict[str, str]:

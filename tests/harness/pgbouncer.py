@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from harness.gateway_server import free_port
+from harness.ports import free_port
 from harness.wait import wait_until
 
 CONFIGURATION = """

@@ -14,7 +14,7 @@ from valkey.exceptions import ConnectionError as NotThere
 
 from connector_gateway.storage.shared.valkey import COUNTING, TRUE_TIME, ValkeyCounters
 from harness.clocks import NOON, ManualClock
-from harness.gateway_server import free_port
+from harness.ports import free_port
 from harness.wait import wait_until
 
 HAND_SET = "{0, redis.call('GET', 'now')}"

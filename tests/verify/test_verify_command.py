@@ -15,7 +15,8 @@ from connector_gateway.cli import main
 from connector_gateway.cli import verify as command
 from connector_gateway.verify import account_under_test
 from connector_gateway.verify.runner import FactResult, load_checks
-from harness.gateway_server import Gateway, free_port
+from harness.gateway_server import Gateway
+from harness.ports import free_port
 from harness.requirement import requirement
 from verify.places import MAIL, PLACES, vendor
 

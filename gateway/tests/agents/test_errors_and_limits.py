@@ -22,8 +22,9 @@ from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.access import keys
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.mcp.stdio_proxy_connection import GatewayConnection
-from harness.gateway_server import Gateway, Reply, free_port, run_gateway
+from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.mcp_clients import PATH, Mode, ProgressLog, agent, first_text, named, outcome, posted, run_stdio_proxy
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.wait import wait_until

@@ -9,7 +9,8 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 from harness.chromium import Window, chromium, chromium_path, window
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
+from harness.ports import free_port
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.boards import BoardsEmulator

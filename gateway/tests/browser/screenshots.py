@@ -15,7 +15,8 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.public_urls.file_fetcher import PublicFileFetcher
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
 from harness.example_calls import arguments, called
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
+from harness.ports import free_port
 from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 

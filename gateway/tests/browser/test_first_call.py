@@ -14,7 +14,8 @@ from bs4 import BeautifulSoup
 from playwright.async_api import Browser, Locator, expect
 
 from harness.chromium import window
-from harness.gateway_server import free_port, settings_for
+from harness.gateway_server import settings_for
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.subprocesses import start

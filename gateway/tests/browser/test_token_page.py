@@ -10,7 +10,8 @@ from playwright.async_api import Browser, expect
 from connector_gateway.connectors.boards import BOARDS
 from harness.chromium import Window, window
 from harness.connect_pages import open_link, page_texts
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator

@@ -11,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness.gateway_server import FAST, OPERATOR, free_port
+from harness.gateway_server import FAST, OPERATOR
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.subprocesses import start
 from harness.wait import wait_until

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
 from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
-from harness.gateway_server import free_port
+from harness.ports import free_port
 from requirements.contract import PAGES, clauses
 
 

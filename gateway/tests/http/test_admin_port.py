@@ -15,7 +15,8 @@ from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.management.routes import MANAGEMENT
 from harness.databases import postgres_on
 from harness.gateway_process import Installation, run_installation
-from harness.gateway_server import FAST, OPERATOR, free_port
+from harness.gateway_server import FAST, OPERATOR
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from harness.subprocesses import run

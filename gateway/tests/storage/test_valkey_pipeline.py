@@ -8,7 +8,7 @@ from valkey.asyncio.connection import Connection
 
 from connector_gateway.storage.shared.interface import StoreUnavailable
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
-from harness.gateway_server import free_port
+from harness.ports import free_port
 from harness.valkey import Server
 
 

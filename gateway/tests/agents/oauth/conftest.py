@@ -12,7 +12,8 @@ from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 from harness.agent_oauth import REDIRECT_URI, HostedDocuments, OAuthAgent
 from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
+from harness.ports import free_port
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.notes import NotesEmulator

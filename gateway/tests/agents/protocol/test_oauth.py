@@ -10,8 +10,9 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from harness.agent_oauth import OAuthAgent, agent_code
-from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.gateway_server import Gateway, run_gateway
 from harness.npm_packages import node_in, packages_in
+from harness.ports import free_port
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
