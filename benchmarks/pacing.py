@@ -20,7 +20,7 @@ from typing import Any
 import aiohttp
 import httpx
 
-from benchmarks.processes import Server, environment_of, free_block, free_port, started
+from benchmarks.processes import Server, environment_of, free_port, started
 from benchmarks.stores import stores
 from connector_gateway.connectors import CONNECTORS
 
@@ -104,7 +104,7 @@ def _gateway(environment: Mapping[str, str]) -> Iterator[Server]:
 def sandboxed() -> Iterator[dict[str, Any]]:
     """Run a sandbox in a separate process, and yield its description."""
     sandbox = subprocess.Popen(
-        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(free_block()), "--until-eof"],
+        [sys.executable, "-m", "connector_gateway", "sandbox", "--port", str(free_port()), "--until-eof"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -48,16 +48,9 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def free_block() -> int:
     """Return the first of ten free ports, below those that the system assigns."""
     first = secrets.choice(range(10_000, 30_000, 10))
-    return first if all(map(is_free, range(first, first + 10))) else free_block()
+    return first if all(map(is_free, range(first, first + 10))) else free_port()
 
 
 def is_free(port: int) -> bool:

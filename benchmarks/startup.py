@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks.processes import environment_of, free_block, free_port, started
+from benchmarks.processes import environment_of, free_port, started
 
 ROUNDS = 5
 
@@ -48,7 +48,7 @@ def _serve(environment: dict[str, str]) -> float:
 
 
 def _make_run(data: Path) -> float:
-    port = free_block()
+    port = free_port()
     options = f"--port {port} --sandbox-port {port + 1} --data {data}"
     began = time.perf_counter()
     with subprocess.Popen(["make", "run", f"ARGS={options}"], stdout=subprocess.PIPE, text=True) as process:

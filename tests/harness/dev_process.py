@@ -1,9 +1,7 @@
-"""``dev`` as a separate process, and free ports for it."""
+"""``dev`` as a separate process."""
 
 import json
 import os
-import secrets
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,15 +47,3 @@ def run_dev(data: Path, port: int, *options: str, **settings: str) -> Iterator[D
     finally:
         process.kill()
         process.communicate(timeout=60)
-
-
-def free_block() -> int:
-    """Return the first of ten free ports below the ephemeral range."""
-    first = secrets.choice(range(10_000, 30_000, 10))
-    return first if all(map(is_free, range(first, first + 10))) else free_block()
-
-
-def is_free(port: int) -> bool:
-    """Return True if nothing listens on *port*."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -11,8 +11,9 @@ from playwright.async_api import Browser, expect
 
 from harness.agent_oauth import REDIRECT_URI, Memory, list_tools, official_client
 from harness.chromium import Window, window
-from harness.dev_process import Dev, free_block, run_dev
+from harness.dev_process import Dev, run_dev
 from harness.npm_packages import node_in, packages_in
+from harness.ports import free_port
 from harness.requirement import requirement
 
 PROTOCOL = Path(__file__).parent.parent / "agents" / "protocol"
@@ -21,7 +22,7 @@ PROTOCOL = Path(__file__).parent.parent / "agents" / "protocol"
 @pytest.fixture(scope="module")
 def dev(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
     folder = tmp_path_factory.mktemp("agents")
-    with run_dev(folder, free_block(), "--quiet", GATEWAY_AGENT_OAUTH="on") as running:
+    with run_dev(folder, free_port(), "--quiet", GATEWAY_AGENT_OAUTH="on") as running:
         yield running
 
 

@@ -21,7 +21,8 @@ import pytest
 from connector_gateway.cli.installation_settings import dev_environment, load_settings
 from connector_gateway.connectors import CONNECTORS
 from harness.connect_pages import BrowserUser, heading
-from harness.dev_process import Dev, free_block, is_free, run_dev
+from harness.dev_process import Dev, run_dev
+from harness.ports import free_port, is_free
 from harness.requirement import requirement
 from harness.subprocesses import run, start
 from harness.wait import wait_until
@@ -68,7 +69,7 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
-    with run_dev(tmp_path_factory.mktemp("dev") / "data", free_block(), "--quiet") as running:
+    with run_dev(tmp_path_factory.mktemp("dev") / "data", free_port(), "--quiet") as running:
         yield running
 
 
@@ -169,7 +170,7 @@ def test_the_sandbox_serves_a_file_to_attach(running: Dev) -> None:
 
 
 def test_keys_connections_and_history_survive_a_kill(tmp_path: Path) -> None:
-    port = free_block()
+    port = free_port()
     with run_dev(tmp_path, port, "--quiet") as first:
         run_id = first.call("notes", "/databases").json()["run_id"]
         first.process.send_signal(signal.SIGKILL)
@@ -207,7 +208,7 @@ def test_an_error_during_setup_ends_dev_with_a_message(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text(
         '{"secret_key": "long enough for a test", "operator_token": "op_0123456789abcdef", "keys": 5}'
     )
-    port = free_block()
+    port = free_port()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
     done = run("dev", *options)
 
@@ -218,7 +219,7 @@ def test_an_error_during_setup_ends_dev_with_a_message(tmp_path: Path) -> None:
 
 def test_an_invalid_setting_is_reported_in_any_working_folder(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text("raise SystemExit('this was run')")
-    port = free_block()
+    port = free_port()
     options = ["--data", str(tmp_path / "data"), "--port", str(port), "--sandbox-port", str(port + 1)]
     done = run("dev", *options, cwd=tmp_path, env={**os.environ, "GATEWAY_MAX_CALLS": "many"})
 
@@ -228,7 +229,7 @@ def test_an_invalid_setting_is_reported_in_any_working_folder(tmp_path: Path) ->
 
 @pytest.mark.parametrize("offset", [0, 3], ids=["the gateway's", "an application's"])
 def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
-    port = free_block()
+    port = free_port()
     with socket.create_server(("127.0.0.1", port + offset)):
         done = run("dev", "--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1))
 
@@ -237,7 +238,7 @@ def test_a_port_in_use_is_named(tmp_path: Path, offset: int) -> None:
 
 
 def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
-    with run_dev(tmp_path, free_block()) as running:
+    with run_dev(tmp_path, free_port()) as running:
         output = read_until("stop      Ctrl-C", running)
         (line,) = [line for line in output.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
@@ -251,7 +252,7 @@ def test_the_printed_shell_commands_work_unchanged(tmp_path: Path) -> None:
 
 
 def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
-    port = free_block()
+    port = free_port()
     with run_dev(tmp_path, port) as running:
         output = read_until("stop      Ctrl-C", running)
 
@@ -262,7 +263,7 @@ def test_the_tour_calls_every_connector(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--quiet"]], ids=["during the tour", "later"])
 def test_a_stop_is_no_error(tmp_path: Path, options: list[str]) -> None:
-    with run_dev(tmp_path, free_block(), *options) as running:
+    with run_dev(tmp_path, free_port(), *options) as running:
         running.process.send_signal(signal.SIGINT)
         ended = running.process.wait(60)
 
@@ -271,7 +272,7 @@ def test_a_stop_is_no_error(tmp_path: Path, options: list[str]) -> None:
 
 @requirement("common-141")
 def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> None:
-    port = free_block()
+    port = free_port()
     options = ["--data", str(running.data), "--port", str(port), "--sandbox-port", str(port + 1), "--fresh"]
     second = run("dev", *options)
 
@@ -285,7 +286,7 @@ def test_a_second_dev_in_the_folder_fails_and_deletes_nothing(running: Dev) -> N
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a stopped ``dev``."""
     folder = tmp_path_factory.mktemp("stopped")
-    with run_dev(folder, free_block(), "--quiet") as running:
+    with run_dev(folder, free_port(), "--quiet") as running:
         running.process.send_signal(signal.SIGINT)
         running.process.wait(60)
     return folder
@@ -317,7 +318,7 @@ def test_a_folder_of_an_earlier_version_retains_keys_and_connections(copied: Pat
     (copied / "kept.json").write_text(json.dumps(state))
     shutil.rmtree(copied / "sandbox")
 
-    with run_dev(copied, free_block(), "--quiet") as running:
+    with run_dev(copied, free_port(), "--quiet") as running:
         reply = running.call("notes", "/databases", limit=1)
 
     assert {name: description[name] for name in ("keys", "connections", "operator_token")} == {
@@ -346,13 +347,13 @@ def start_error(data: Path, *options: str, wrapper: Sequence[str] = ()) -> str:
 
 
 def free_ports() -> list[str]:
-    port = free_block()
+    port = free_port()
     return ["--port", str(port), "--sandbox-port", str(port + 1)]
 
 
 @requirement("common-146")
 def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
-    port = free_block()
+    port = free_port()
     sentence = start_error(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
 
     taken = f"Error: Port {port + 3} of the gateway is also a port of the sandbox, whose ports start at {port}."
@@ -453,7 +454,7 @@ def created_page_ids(running: Dev) -> list[str]:
 
 
 def test_a_fresh_start_removes_only_files_of_dev(tmp_path: Path) -> None:
-    port = free_block()
+    port = free_port()
     (tmp_path / "thesis.txt").write_text("years of work")
     with run_dev(tmp_path, port, "--quiet") as first, restart_dev(first, port, "--quiet", "--fresh") as second:
         keys = first.described["keys"], second.described["keys"]
@@ -470,7 +471,7 @@ def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
     (tmp_path / name).write_text('{"a": "stranger\'s"}')
     before = contents(tmp_path)
 
-    process = start_in_background(tmp_path, free_block(), *options)
+    process = start_in_background(tmp_path, free_port(), *options)
     _, message = process.communicate(timeout=30)
 
     assert 1 == process.returncode
@@ -479,7 +480,7 @@ def test_foreign_files_of_the_same_names_stop_dev_and_are_not_deleted(
 
 
 def test_a_fresh_start_with_ports_in_use_deletes_nothing(copied: Path) -> None:
-    port = free_block()
+    port = free_port()
     before = contents(copied)
     with socket.create_server(("127.0.0.1", port + 4)):
         process = start_in_background(copied, port, "--fresh")
@@ -490,7 +491,7 @@ def test_a_fresh_start_with_ports_in_use_deletes_nothing(copied: Path) -> None:
 
 
 def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
-    port = free_block()
+    port = free_port()
     with run_dev(tmp_path, port, "--quiet") as first:
         here: Any = SimpleNamespace(base_url=first.described["base_url"])
         with httpx.Client(timeout=30) as http:
@@ -507,7 +508,7 @@ def test_objects_and_connections_survive_a_restart(tmp_path: Path) -> None:
 
 
 def test_only_one_of_two_concurrent_starts_runs_and_the_other_reports_why(tmp_path: Path) -> None:
-    started = [start_in_background(tmp_path, free_block()), start_in_background(tmp_path, free_block(), "--fresh")]
+    started = [start_in_background(tmp_path, free_port()), start_in_background(tmp_path, free_port(), "--fresh")]
     try:
         wait_until(lambda: any(process.poll() is not None for process in started), 60)
         start_error = next(process for process in started if process.poll() is not None)
