@@ -1,6 +1,6 @@
 """The template's connector with an update, and variants of it with one fault each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -119,8 +119,8 @@ async def create_with(ctx: AcmeContext, params: CreateAcmeItem, step: WriteStep[
 
 
 async def find_by_title(ctx: AcmeContext, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    items = (await ctx.upstream.list_items(limit=100, page=None)).items
-    return [Match({"id": one.id, "title": one.title}, one.id) for one in items if one.title == intent["title"]]
+    found = [one for one in await list_all(ctx) if one.title == intent["title"]]
+    return [Match({"id": one.id, "title": one.title}, one.id) for one in found]
 
 
 async def find_nothing(_: AcmeContext, __: StepInput, ___: SentStep) -> Sequence[Match]:
@@ -134,21 +134,22 @@ def adopts_strangers() -> Connector:
     return variant(create_item)
 
 
-def compares_too_little() -> Connector:
+def searching_by_content(search: Callable[[AcmeContext, StepInput], Awaitable[Sequence[VendorItem]]]) -> Connector:
+    """Return the connector without marks, whose items are found again by *search*."""
+
     async def send(ctx: AcmeContext, intent: StepInput, _: str) -> StepResult:
         item = await ctx.upstream.create_item(intent["title"], "")
         return {"id": item.id, "title": item.title}
 
-    async def list_ids(ctx: AcmeContext) -> list[str]:
-        return [one.id for one in (await ctx.upstream.list_items(limit=100, page=None)).items]
+    async def find(ctx: AcmeContext, intent: StepInput, _: SentStep) -> Sequence[Match]:
+        found = [one for one in await search(ctx, intent) if one.id not in intent["before"]]
+        return [Match({"id": one.id, "title": one.title}, one.id) for one in found]
 
-    async def find_new(ctx: AcmeContext, intent: StepInput, _: SentStep) -> Sequence[Match]:
-        items = (await ctx.upstream.list_items(limit=100, page=None)).items
-        new = [one for one in items if one.id not in intent["before"] and one.title.startswith(intent["title"])]
-        return [Match({"id": one.id, "title": one.title}, one.id) for one in new]
+    async def list_ids(ctx: AcmeContext) -> list[str]:
+        return [one.id for one in await list_all(ctx)]
 
     step = WriteStep[AcmeContext](
-        "create the item", send, find_new, object_kind="item", content_keys=lambda intent: [intent["title"]]
+        "create the item", send, find, object_kind="item", content_keys=lambda intent: [intent["title"]]
     )
 
     async def create_item(ctx: AcmeContext, params: CreateAcmeItem) -> AcmeItem:
@@ -157,6 +158,40 @@ def compares_too_little() -> Connector:
         return AcmeItem(item_id=created["id"], title=created["title"])
 
     return variant(create_item)
+
+
+async def list_all(ctx: AcmeContext) -> Sequence[VendorItem]:
+    items, page = list[VendorItem](), None
+    while True:
+        found = await ctx.upstream.list_items(limit=100, page=page)
+        items += found.items
+        page = found.next_page
+        if page is None:
+            return items
+
+
+def compares_too_little() -> Connector:
+    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
+        return [one for one in await list_all(ctx) if one.title.startswith(intent["title"])]
+
+    return searching_by_content(search)
+
+
+def searches_one_page() -> Connector:
+    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
+        items = (await ctx.upstream.list_items(limit=100, page=None)).items
+        return [one for one in items if one.title == intent["title"]]
+
+    return searching_by_content(search)
+
+
+def searches_all_pages() -> Connector:
+    """Return a connector without a fault."""
+
+    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
+        return [one for one in await list_all(ctx) if one.title == intent["title"]]
+
+    return searching_by_content(search)
 
 
 def writes_twice() -> Connector:

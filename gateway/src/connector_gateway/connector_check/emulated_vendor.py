@@ -1,7 +1,7 @@
 """The emulator of a vendor in this process, and the network between it and the gateway, with faults."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,6 +25,12 @@ EPOCH = 1_795_000_000.0
 
 CALLER: ContextVar[str] = ContextVar("CALLER")
 """The caller whose call causes the vendor request."""
+
+CROWD = "crowd"
+"""The caller that stands for many clients: each of its writes is served ``CROWD_SIZE`` times."""
+
+CROWD_SIZE = 101
+"""Most vendors' pages have at most 100 objects."""
 
 READING_METHODS = frozenset({"GET", "HEAD"})
 
@@ -72,6 +78,11 @@ class SentRequest:
     method: str
     path: str
     body: bytes
+    place: tuple[str, int]
+    """The name of its step, and its position among the requests of its caller for this step, or among those that only
+    read.
+    """
+
     step: WriteStep[Any] | None
     """The step of a write that it carries out. None if it only reads, even if a step reads first."""
 
@@ -213,6 +224,10 @@ def _parse_response(method: str, content: bytes) -> UpstreamResponse:
     return UpstreamResponse(response.status, CIMultiDict(response.headers.items()), response.read())
 
 
+async def _continue(_: SentRequest) -> None:
+    """Do nothing."""
+
+
 @dataclass
 class Network:
     """The network between gateway and vendor: the sent requests, and the faults of some."""
@@ -223,18 +238,20 @@ class Network:
     """By the caller and the number of the request."""
 
     sent: list[SentRequest] = field(default_factory=list)
-    on_send: Callable[[SentRequest], None] = lambda _: None
+    on_send: Callable[[SentRequest], Awaitable[None]] = _continue
     """Called before a request is sent."""
 
-    on_response: Callable[[SentRequest], None] = lambda _: None
+    on_response: Callable[[SentRequest], Awaitable[None]] = _continue
     """Called before a response is received."""
 
     def note(self, method: str, url: str, body: bytes | None) -> SentRequest:
         """Record a request that is about to be sent, and choose its fault."""
         caller = CALLER.get("")
-        number = sum(one.caller == caller for one in self.sent)
-        step = None if method in READING_METHODS else STEP.get()
-        sent = SentRequest(caller, number, method, URL(url, encoded=True).raw_path, body or b"", step)
+        earlier = [one for one in self.sent if one.caller == caller]
+        number, step = len(earlier), None if method in READING_METHODS else STEP.get()
+        name = step.name if step else ""
+        place = name, sum(one.step_name == name for one in earlier)
+        sent = SentRequest(caller, number, method, URL(url, encoded=True).raw_path, body or b"", place, step)
         sent.fault = self.faults.get((caller, number))
         self.sent.append(sent)
         return sent
@@ -264,7 +281,7 @@ class EmulatedTransport(Transport):
         """Send one request, subject to its fault, and return its response."""
         network = self._network
         sent = network.note(method, url, body)
-        network.on_send(sent)
+        await network.on_send(sent)
         await network.travel()
         fault = sent.fault or Fault(served=True)
         response = None
@@ -276,7 +293,7 @@ class EmulatedTransport(Transport):
         if fault.served:
             response = await self._serve(sent, url, headers, body)
             await network.travel()
-        network.on_response(sent)
+        await network.on_response(sent)
         response = response if sent.fault is None else fault.response
         if response is None:
             raise ConnectionLost("the connection was cut")
@@ -285,6 +302,11 @@ class EmulatedTransport(Transport):
     async def _serve(
         self, sent: SentRequest, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> UpstreamResponse:
+        if sent.caller == CROWD and sent.step:
+            for _ in range(1, CROWD_SIZE):
+                await self._network.vendor.serve(sent.method, url, headers, body)
+                # Within the rate limits of most vendors.
+                await asyncio.sleep(1)
         response = await self._network.vendor.serve(sent.method, url, headers, body)
         connector = self._network.vendor.connector
         sent.status, sent.is_done = response.status, self._network.vendor.is_success(response)

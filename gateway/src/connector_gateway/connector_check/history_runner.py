@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -193,8 +194,8 @@ class History:
         """The responses, each with its caller."""
 
         self.logs: Sequence[Any] = ()
-        self.crash_at: tuple[int, bool] | None = None
-        """The number of the request at which the process dies, and whether after its response."""
+        self.crash_at: tuple[tuple[str, int], bool] | None = None
+        """The place of the request at which the process dies, and whether after its response."""
 
         self._now = BEGIN_SECONDS
         self._folder = subject.folder / str(next(self._numbers))
@@ -241,13 +242,15 @@ class History:
         """Run *phase*, and return True if its process was killed."""
         died = asyncio.get_running_loop().create_future()
 
-        def die(sent: SentRequest, *, responded: bool) -> None:
-            if (sent.number, responded) == self.crash_at and sent.caller == FIRST:
+        async def die(sent: SentRequest, *, responded: bool) -> None:
+            if (sent.place, responded) == self.crash_at and sent.caller == FIRST:
                 self.crash_at = None
                 died.set_result(None)
+                # The call must not go on before the process has ended.
+                await asyncio.get_running_loop().create_future()
 
-        self.network.on_send = lambda sent: die(sent, responded=False)
-        self.network.on_response = lambda sent: die(sent, responded=True)
+        self.network.on_send = partial(die, responded=False)
+        self.network.on_response = partial(die, responded=True)
         living = asyncio.create_task(self._open(phase))
         await asyncio.wait([died, living], return_when=asyncio.FIRST_COMPLETED)
         if not died.done():

@@ -7,7 +7,7 @@ from typing import Any
 
 from multidict import CIMultiDict
 
-from connector_gateway.connector_check.emulated_vendor import Fault, SentRequest
+from connector_gateway.connector_check.emulated_vendor import CROWD, Fault, SentRequest
 from connector_gateway.connector_check.history_runner import FIRST, History, Phase, Subject
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -45,7 +45,7 @@ class WriteHistory:
 
     phases: Sequence[Phase]
     faults: Mapping[tuple[str, int], Fault] = field(default_factory=dict)
-    crash_at: tuple[int, bool] | None = None
+    crash_at: tuple[tuple[str, int], bool] | None = None
     keyed: bool = True
 
 
@@ -102,13 +102,25 @@ class WriteSubject:
         """Create an equal object as another client of the vendor."""
         await history.call(self.operation, self.arguments, key="stranger-1", caller=STRANGER)
 
-    async def call_as_similar_strangers(self, history: History) -> None:
-        """Create objects as other clients, each of which differs from this write's object in one argument."""
+    @property
+    def similar_arguments(self) -> Iterator[Mapping[str, Any]]:
+        """Arguments for the same target, each with one text that differs. The vendor may reject some."""
         for name, value in self.arguments.items():
             altered = _alter(value)
             if altered != value and name not in self.operation.target_names:
-                # Calls with an argument that must not be any text are rejected.
-                await history.call(self.operation, {**self.arguments, name: altered}, key=name, caller=STRANGER)
+                yield {**self.arguments, name: altered}
+
+    async def call_as_similar_strangers(self, history: History) -> None:
+        """Create objects as other clients, each of which differs from this write's object in one argument."""
+        for arguments in self.similar_arguments:
+            await history.call(self.operation, arguments, caller=STRANGER)
+
+    async def call_as_crowd(self, history: History) -> None:
+        """Create many objects as other clients, which differ from this write's object in one argument."""
+        for arguments in self.similar_arguments:
+            reply = await history.call(self.operation, arguments, caller=CROWD)
+            if reply.is_ok:
+                return
 
     async def overwrite(self, history: History) -> None:
         """Call, then make the later change of another call, and repeat the first."""
@@ -137,9 +149,9 @@ def _plan_request(write: WriteSubject, request: SentRequest) -> Iterator[WriteHi
     what = describe(request)
     yield WriteHistory(f"when {what} was lost", repeated, dict.fromkeys(at, Fault(served=False)))
     restarted = [Phase(write.call), Phase(write.repeat)]
-    yield WriteHistory(f"when the gateway was killed before {what}", restarted, crash_at=(number, False))
+    yield WriteHistory(f"when the gateway was killed before {what}", restarted, crash_at=(request.place, False))
     if request.step:
-        yield WriteHistory(f"when the gateway was killed after {what}", restarted, crash_at=(number, True))
+        yield WriteHistory(f"when the gateway was killed after {what}", restarted, crash_at=(request.place, True))
 
 
 def _plan_step(write: WriteSubject, request: SentRequest) -> Iterator[WriteHistory]:
@@ -179,7 +191,7 @@ def _plan_responses(request: SentRequest, repeated: Sequence[Phase], seed: int) 
 
 
 def _plan_strangers(write: WriteSubject, request: SentRequest) -> Iterator[WriteHistory]:
-    """Yield histories in which other clients of the vendor create similar or equal objects."""
+    """Yield histories in which other clients of the vendor create similar or equal objects, or many."""
     lost = {(FIRST, request.number): Fault(served=False)}
     stranger = Phase(write.call_as_stranger, "elsewhere")
     what = describe(request)
@@ -188,6 +200,10 @@ def _plan_strangers(write: WriteSubject, request: SentRequest) -> Iterator[Write
     yield WriteHistory(differs, [Phase(write.call), similar, Phase(write.repeat)], lost)
     before = f"when {what} was lost and another client had created an equal object before"
     yield WriteHistory(before, [stranger, Phase(write.repeat, pause_seconds=600)], lost)
+    crowd = Phase(write.call_as_crowd, "elsewhere")
+    crowded = f"when the gateway was killed after {what}, and other clients created more objects than fit on a page"
+    phases = [crowd, Phase(write.call), crowd, Phase(write.repeat)]
+    yield WriteHistory(crowded, phases, crash_at=(request.place, True))
     if request.step and not request.step.object_kind:
         after = f"when {what} was lost and another client created an equal object afterwards"
         yield WriteHistory(after, [Phase(write.call), stranger, Phase(write.repeat)], lost)
