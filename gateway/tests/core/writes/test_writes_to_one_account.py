@@ -1,13 +1,13 @@
 """Writes through several connections to one account, on both databases."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from time import time
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, select
 
-from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, RateLimited, StorageUnavailable, UrlUnreachable
 from connector_gateway.kit.oauth import Account
 from connector_gateway.storage.sql import tables
 from harness.clocks import ManualClock
@@ -26,6 +26,8 @@ from harness.requirement import requirement
 MINE = Account("mine", "Mine")
 OTHER = Account("other", "Another")
 CREDENTIALS = {"token": "another-secret"}
+
+StoppedResend = Callable[[GatewayError], Awaitable[None]]
 
 
 @pytest.fixture
@@ -199,6 +201,57 @@ async def test_a_change_during_the_wait_for_a_reservation_counts_as_later(
     assert [OutcomeUnknown, OutcomeUnknown] == [type(error) for error in errors]
     assert [True, True] == [error.details[0]["changed_since"] for error in errors if error.details]
     assert {"thing 1": "second"} == core.shelf.labels
+
+
+@pytest.fixture
+async def stopped_resend(core: CoreFixture, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> StoppedResend:
+    """Return a function that stops the resend of an in-doubt change with an error, before anything is sent."""
+
+    async def stop(stopping: GatewayError) -> None:
+        change_log = core.app._change_log
+        find_later, checks = change_log.find_later, 0
+
+        async def check_then_stop(*arguments: Any) -> Any:
+            nonlocal checks
+            checks += 1
+            # The first check precedes the wait for a reservation.
+            if checks == 2:
+                raise stopping
+            return await find_later(*arguments)
+
+        await drop_request(core, "first", operation=label_thing)
+        clock.at += SETTLE_SECONDS
+        with monkeypatch.context() as patch:
+            patch.setattr(change_log, "find_later", check_then_stop)
+            assert stopping is await catch_error(core, "first", operation=label_thing)
+
+    return stop
+
+
+@requirement("writes-6")
+@pytest.mark.parametrize(
+    "stopping", [StorageUnavailable("Away."), RateLimited("Later.", retry_after=1)], ids=["storage", "limit"]
+)
+async def test_a_change_whose_resend_was_not_sent_stays_in_doubt(
+    core: CoreFixture, stopped_resend: StoppedResend, stopping: GatewayError
+) -> None:
+    await stopped_resend(stopping)
+    await core.put("second", "key-2", operation=label_thing)
+    error = await catch_error(core, "first", operation=label_thing)
+
+    assert isinstance(error, OutcomeUnknown)
+    assert {"thing 1": "second"} == core.shelf.labels
+
+
+@requirement("common-92")
+async def test_a_definite_rejection_before_a_resend_releases_the_key(
+    core: CoreFixture, stopped_resend: StoppedResend
+) -> None:
+    await stopped_resend(UrlUnreachable("Gone."))
+    await core.put("second", "key-2", operation=label_thing)
+    await core.put("third", operation=label_thing)
+
+    assert {"thing 1": "third"} == core.shelf.labels
 
 
 @requirement("writes-7")
