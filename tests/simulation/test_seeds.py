@@ -34,6 +34,7 @@ REGRESSIONS = {
     90026835: "a request whose caller left arrived after later ones were let through",
     90045230: "messages of a vendor whose clock is ten minutes behind",
     97600538: "a change that was found undone, but not sent again, forgot its first sending",
+    98026076: "an undo began because a step could not be stored, and was interrupted",
     97515614: "two repeats of equal writes chose the same one of two objects at the same time",
     40014745: "the events of a removed connection were expected",
     40023392: "the last repeat was rate limited, and not repeated",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.kit.context import OperationContext
-from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
+from connector_gateway.kit.errors import GatewayError, StorageUnavailable, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 from harness.clocks import ManualClock
@@ -109,6 +109,26 @@ async def test_no_step_is_undone_if_the_search_for_a_later_step_fails(core: Core
     await core.put("box", operation=put_box)
 
     assert "upstream_error" == unseen.code
+    assert ["box", "lid"] == core.shelf.things
+
+
+async def test_no_step_is_undone_if_a_later_step_could_not_be_stored(
+    core: CoreFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, commit = core.app.database, core.app.database.put_all
+    failures = [StorageUnavailable("The connection broke during the commit.")]
+
+    async def commit_without_acknowledgement(*arguments: Any, **more: Any) -> bool:
+        done = await commit(*arguments, **more)
+        if core.shelf.things and failures:
+            raise failures.pop()
+        return done
+
+    monkeypatch.setattr(database, "put_all", commit_without_acknowledgement)
+    error = await catch_error(core, "box", put_box)
+    await core.put("box", operation=put_box)
+
+    assert ("storage_unavailable", [{"done": "put the thing", "id": "thing 1"}]) == (error.code, error.details)
     assert ["box", "lid"] == core.shelf.things
 
 
