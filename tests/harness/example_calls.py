@@ -54,6 +54,9 @@ SECRETS = {
 }
 """The replacement of secrets."""
 
+UNSTABLE = {"watching_progress": None}
+"""The replacement of values that depend on the moment: the first reading of a new connection may have begun."""
+
 
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
@@ -205,7 +208,8 @@ def _redact(value: Any) -> Any:
     """Return *value* without secrets, with shortened arrays, and with stable URLs."""
     if isinstance(value, dict):
         secrets = SECRETS | ({"token": "cgo_…"} if "operator_id" in value else {})
-        return {name: _redact(one) if one is None else secrets.get(name, _redact(one)) for name, one in value.items()}
+        redacted = {name: one if one is None else secrets.get(name, _redact(one)) for name, one in value.items()}
+        return redacted | {name: UNSTABLE[name] for name in UNSTABLE.keys() & value.keys()}
     if isinstance(value, list):
         return [_redact(one) for one in value[:MAX_ITEMS]]
     return re.sub(r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:8080", value) if isinstance(value, str) else value
