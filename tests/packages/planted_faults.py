@@ -134,16 +134,35 @@ def adopts_strangers() -> Connector:
     return variant(create_item)
 
 
-def searching_by_content(search: Callable[[AcmeContext, StepInput], Awaitable[Sequence[VendorItem]]]) -> Connector:
-    """Return the connector without marks, whose items are found again by *search*."""
+Listing = Callable[[AcmeContext], Awaitable[Sequence[VendorItem]]]
+
+
+async def list_first_page(ctx: AcmeContext) -> Sequence[VendorItem]:
+    return (await ctx.upstream.list_items(limit=100, page=None)).items
+
+
+async def list_all(ctx: AcmeContext) -> Sequence[VendorItem]:
+    items, page = list[VendorItem](), None
+    while True:
+        found = await ctx.upstream.list_items(limit=100, page=page)
+        items += found.items
+        page = found.next_page
+        if page is None:
+            return items
+
+
+def finds_by_content(listing: Listing = list_all, is_match: Callable[[str, str], bool] = str.__eq__) -> Connector:
+    """Return the connector without marks. By default it has no fault."""
 
     async def send(ctx: AcmeContext, intent: StepInput, _: str) -> StepResult:
         item = await ctx.upstream.create_item(intent["title"], "")
         return {"id": item.id, "title": item.title}
 
     async def find(ctx: AcmeContext, intent: StepInput, _: SentStep) -> Sequence[Match]:
-        found = [one for one in await search(ctx, intent) if one.id not in intent["before"]]
-        return [Match({"id": one.id, "title": one.title}, one.id) for one in found]
+        new = [one for one in await listing(ctx) if one.id not in intent["before"]]
+        return [
+            Match({"id": one.id, "title": one.title}, one.id) for one in new if is_match(one.title, intent["title"])
+        ]
 
     async def list_ids(ctx: AcmeContext) -> list[str]:
         return [one.id for one in await list_all(ctx)]
@@ -160,38 +179,12 @@ def searching_by_content(search: Callable[[AcmeContext, StepInput], Awaitable[Se
     return variant(create_item)
 
 
-async def list_all(ctx: AcmeContext) -> Sequence[VendorItem]:
-    items, page = list[VendorItem](), None
-    while True:
-        found = await ctx.upstream.list_items(limit=100, page=page)
-        items += found.items
-        page = found.next_page
-        if page is None:
-            return items
-
-
 def compares_too_little() -> Connector:
-    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
-        return [one for one in await list_all(ctx) if one.title.startswith(intent["title"])]
-
-    return searching_by_content(search)
+    return finds_by_content(is_match=str.startswith)
 
 
 def searches_one_page() -> Connector:
-    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
-        items = (await ctx.upstream.list_items(limit=100, page=None)).items
-        return [one for one in items if one.title == intent["title"]]
-
-    return searching_by_content(search)
-
-
-def searches_all_pages() -> Connector:
-    """Return a connector without a fault."""
-
-    async def search(ctx: AcmeContext, intent: StepInput) -> Sequence[VendorItem]:
-        return [one for one in await list_all(ctx) if one.title == intent["title"]]
-
-    return searching_by_content(search)
+    return finds_by_content(list_first_page)
 
 
 def writes_twice() -> Connector:
