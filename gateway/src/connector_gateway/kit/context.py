@@ -184,7 +184,7 @@ class OperationContext(Struct, Generic[C]):
         return self.steps.adopt(step, intent, object_id)
 
     def undo(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[None]:
-        """Undo *step* after a later step was rejected. It never raises."""
+        """Carry out *step*, which undoes the earlier ones, if the last one was rejected. It never raises."""
         return self.steps.undo(step, intent)
 
     async def cached(self, lookup: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:

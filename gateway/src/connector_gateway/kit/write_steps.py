@@ -159,4 +159,4 @@ class StepRunner(Protocol):
         """
 
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
-        """Undo *step* after a later step was rejected. It never raises."""
+        """Carry out *step*, which undoes the earlier ones, if the last one was rejected. It never raises."""

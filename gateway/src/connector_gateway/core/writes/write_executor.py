@@ -422,8 +422,8 @@ class WriteAttempt(Struct, eq=False):
 
         If it succeeds, the key can be used again. Otherwise the error lists the completed steps.
         """
-        # A step that only could not be stored is sent by a repeat, also if this undo is interrupted.
-        was_rejected = self.journal.passed[-1].refusal is not None
+        # A step that merely could not be stored is sent by the next attempt, which needs the completed steps for it.
+        was_rejected = any(entry.refusal is not None for entry in self.journal.passed[-1:])
         if self._claim_lost or not was_rejected or any(entry.in_doubt for entry in self.journal.passed):
             return
         # This attempt has done the undone steps itself, so a restore of the database does not put them in doubt.
